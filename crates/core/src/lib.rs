@@ -1,0 +1,15 @@
+//! The decision engine: what failed, what to do next, and whether it may be afforded.
+//!
+//! Everything here is sans-IO: plain state machines that take events and the current time and
+//! return what to do. No sockets, no clock, no runtime, no randomness but the seed handed in.
+
+pub mod classify;
+pub mod evidence;
+pub mod failure;
+pub mod kind;
+pub mod time;
+
+pub use evidence::{Evidence, Exit, Surface, Transport};
+pub use failure::Failure;
+pub use kind::{Category, FailureKind};
+pub use time::{Instant, Timestamp};

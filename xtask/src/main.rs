@@ -1,0 +1,3 @@
+//! All automation: `cargo xtask <command>`.
+
+fn main() {}
