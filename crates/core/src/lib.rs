@@ -3,11 +3,19 @@
 //! Everything here is sans-IO: plain state machines that take events and the current time and
 //! return what to do. No sockets, no clock, no runtime, no randomness but the seed handed in.
 
+pub mod backoff;
+pub mod breaker;
+pub mod budget;
 pub mod classify;
+pub mod cost;
 pub mod evidence;
 pub mod failure;
 pub mod kind;
+pub mod policy;
+pub mod route;
+pub mod spend;
 pub mod time;
+pub mod window;
 
 pub use evidence::{Evidence, Exit, Surface, Transport};
 pub use failure::Failure;

@@ -1,0 +1,437 @@
+//! Per-endpoint breaker: refuses an endpoint that keeps failing, then lets a few probes through.
+//!
+//! ```text
+//! Closed --failures in a row, or too high a ratio--> Open --cooldown--> HalfOpen --success--> Closed
+//!                                                     ^------failure or degraded------'
+//! ```
+//!
+//! Every permit carries the generation it was given in. A result from an older generation counts
+//! nowhere: a model call outlives a cooldown, so stragglers from before a trip are the normal
+//! case. Every probe has a lease; one that hangs, is cancelled or ends neutral gives its place
+//! to the next, or one lost caller would shut the endpoint for good.
+//!
+//! Knows no providers and no clock. While closed, admitting is one atomic load and recording a
+//! success one compare-and-swap; everything else takes a short lock.
+
+mod machine;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::time::Instant;
+use crate::window::Window;
+
+use machine::Machine;
+
+/// When a breaker trips and how it comes back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Failures in a row that trip it.
+    pub failures: u32,
+    /// Ask for longer runs under heavy traffic, where five in a row happen by chance.
+    pub adaptive: bool,
+    /// The share of bad outcomes in the window that trips it.
+    pub ratio: f64,
+    /// How far back the ratio looks. Longer than a call lasts, or a slow outage hides in it.
+    pub window: Duration,
+    /// Outcomes in the window below which the ratio says nothing.
+    pub floor: u32,
+    /// How long it stays open at first.
+    pub cooldown: Duration,
+    /// How long it stays open at most; each failed probe doubles the time.
+    pub cooldown_max: Duration,
+    /// Probes in flight while half-open.
+    pub probes: u32,
+    /// Successful probes that close it.
+    pub successes: u32,
+    /// How long a probe may take before its place is given away.
+    pub lease: Duration,
+    /// Rate limits and overload count as failures in a row, not only in the ratio.
+    pub rate_limits_trip: bool,
+}
+
+/// How an attempt ended, as far as the endpoint's health is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It served.
+    Success,
+    /// It failed.
+    Failure,
+    /// It is alive but asks for less: counts in the ratio, not in a row.
+    Degraded,
+    /// The caller's own fault, or the caller left: counts nowhere.
+    Neutral,
+}
+
+/// Leave to make one attempt. Hand it back to [`Breaker::record`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permit {
+    generation: u64,
+    role: Role,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Traffic,
+    Probe(u64),
+    /// Admitted against the breaker's advice (forced closed, shadow, panic): proves nothing.
+    Extra,
+}
+
+/// Why an attempt may not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The earliest moment at which asking again may help.
+    pub until: Instant,
+    /// What refused.
+    pub cause: Cause,
+}
+
+/// What refused an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The breaker is open.
+    Open,
+    /// The breaker is half-open and its probes are under way.
+    Probing,
+    /// A person forced it open.
+    Forced,
+}
+
+/// What a breaker is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Traffic flows.
+    Closed,
+    /// Refused until then.
+    Open {
+        /// When probes begin.
+        until: Instant,
+    },
+    /// Probes decide.
+    HalfOpen,
+}
+
+/// One change of state, for logs and live events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The state left.
+    pub from: State,
+    /// The state entered.
+    pub to: State,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a breaker changed its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// This many failures in a row.
+    InARow(u32),
+    /// This share of bad outcomes, in percent.
+    Ratio(u8),
+    /// The cooldown is over.
+    Cooled,
+    /// A probe failed.
+    ProbeFailed,
+    /// The probes succeeded.
+    ProbesSucceeded,
+}
+
+/// A person's word over the breaker's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// What it does while it lasts.
+    pub mode: Mode,
+    /// Who and why, in words.
+    pub reason: String,
+    /// When the breaker decides by itself again.
+    pub until: Instant,
+}
+
+/// What an override does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Admits nothing.
+    ForcedOpen,
+    /// Admits everything.
+    ForcedClosed,
+    /// Decides as ever, but refuses nobody.
+    Shadow,
+}
+
+/// The breaker of one endpoint. Shared by reference between all its callers.
+#[derive(Debug)]
+pub struct Breaker {
+    settings: Settings,
+    gate: AtomicU64,
+    /// Failures in a row while closed.
+    run: AtomicU32,
+    window: Window,
+    machine: Mutex<Machine>,
+}
+
+/// The part of the state that the fast path needs, packed into one word: the generation and
+/// whether the breaker is plainly closed.
+#[derive(Clone, Copy)]
+struct Gate(u64);
+
+impl Breaker {
+    /// A closed breaker; the seed spreads its cooldowns.
+    pub fn new(settings: Settings, seed: u64) -> Self {
+        Self {
+            settings,
+            gate: AtomicU64::new(Gate::new(0, true).0),
+            run: AtomicU32::new(0),
+            window: Window::new(settings.window),
+            machine: Mutex::new(Machine::new(seed)),
+        }
+    }
+
+    /// Says whether an attempt may start, and claims a probe once the cooldown is over.
+    pub fn admit(&self, now: Instant) -> Result<Permit, Refusal> {
+        let gate = Gate(self.gate.load(Ordering::Acquire));
+        if gate.plainly_closed() {
+            return Ok(Permit { generation: gate.generation(), role: Role::Traffic });
+        }
+        self.change(|machine, settings| machine.admit(settings, now))
+    }
+
+    /// A permit that proves nothing: for attempts made although the breaker refuses.
+    pub fn admit_in_panic(&self) -> Permit {
+        Permit { generation: 0, role: Role::Extra }
+    }
+
+    /// Takes an attempt's outcome; `hint` is how long the endpoint itself asks to be left alone.
+    pub fn record(&self, permit: Permit, outcome: Outcome, hint: Option<Duration>, now: Instant) -> Option<Transition> {
+        let outcome = match outcome {
+            Outcome::Degraded if self.settings.rate_limits_trip => Outcome::Failure,
+            outcome => outcome,
+        };
+        let gate = Gate(self.gate.load(Ordering::Acquire));
+        match permit.role {
+            Role::Extra => None,
+            Role::Probe(probe) => self.change(|machine, settings| machine.probed(settings, probe, outcome, hint, now)),
+            Role::Traffic if gate.generation() != permit.generation || !gate.closed() => None,
+            Role::Traffic => match outcome {
+                Outcome::Neutral => None,
+                Outcome::Success => {
+                    // A load is cheaper than a store to a line that other threads read.
+                    if self.run.load(Ordering::Relaxed) != 0 {
+                        self.run.store(0, Ordering::Relaxed);
+                    }
+                    self.window.good(now);
+                    None
+                }
+                Outcome::Failure | Outcome::Degraded => self.suffer(permit, outcome, hint, now),
+            },
+        }
+    }
+
+    /// What the breaker is doing now.
+    pub fn state(&self, now: Instant) -> State {
+        self.lock().state(now)
+    }
+
+    /// How many times it has opened or closed; grows with every such change.
+    pub fn generation(&self) -> u64 {
+        Gate(self.gate.load(Ordering::Acquire)).generation()
+    }
+
+    /// Probes in flight.
+    pub fn probes_in_flight(&self, now: Instant) -> usize {
+        self.lock().probes_in_flight(now)
+    }
+
+    /// Puts a person's word over the breaker's own, or takes it back.
+    pub fn set_override(&self, word: Option<Override>) {
+        self.change(|machine, _| machine.word = word);
+    }
+
+    /// The person's word in force, if any.
+    pub fn current_override(&self, now: Instant) -> Option<Override> {
+        self.lock().word_in_force(now).cloned()
+    }
+
+    /// What it was told to do.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// A bad outcome while closed: the only way to trip.
+    fn suffer(&self, permit: Permit, outcome: Outcome, hint: Option<Duration>, now: Instant) -> Option<Transition> {
+        let mut machine = self.lock();
+        if Gate(self.gate.load(Ordering::Acquire)).generation() != permit.generation {
+            // Another thread tripped it between the check and the lock.
+            return None;
+        }
+        self.window.bad(now);
+        let run = match outcome {
+            Outcome::Failure => self.run.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+            _ => self.run.load(Ordering::Relaxed),
+        };
+        let reason = self.trip_reason(run, now)?;
+        let transition = machine.trip(&self.settings, reason, hint, now);
+        self.publish(&machine);
+        Some(transition)
+    }
+
+    fn trip_reason(&self, run: u32, now: Instant) -> Option<Reason> {
+        let counts = self.window.counts(now);
+        if run >= self.run_needed(counts.total()) {
+            return Some(Reason::InARow(run));
+        }
+        let share = counts.bad as f64 / counts.total() as f64;
+        let tripped = counts.total() >= u64::from(self.settings.floor) && share >= self.settings.ratio;
+        tripped.then(|| Reason::Ratio((share * 100.0) as u8))
+    }
+
+    /// The failures in a row that prove an outage. At 500 attempts a second and 30 % random
+    /// failures, five in a row come once a second by chance; a run of log2(attempts) more does not.
+    fn run_needed(&self, attempts: u64) -> u32 {
+        if !self.settings.adaptive {
+            return self.settings.failures;
+        }
+        self.settings.failures.max(attempts.max(1).ilog2())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Machine> {
+        // A panic while holding the lock cannot leave the machine half-changed: each change is
+        // one assignment. Going on is better than taking the gateway down.
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the machine and lets the fast path know.
+    fn change<T>(&self, change: impl FnOnce(&mut Machine, &Settings) -> T) -> T {
+        let mut machine = self.lock();
+        let before = machine.generation;
+        let answer = change(&mut machine, &self.settings);
+        if machine.generation != before {
+            self.publish(&machine);
+        } else {
+            self.gate.store(machine.gate().0, Ordering::Release);
+        }
+        answer
+    }
+
+    /// A new generation starts with clean counts.
+    fn publish(&self, machine: &Machine) {
+        self.run.store(0, Ordering::Relaxed);
+        self.window.clear();
+        self.gate.store(machine.gate().0, Ordering::Release);
+    }
+}
+
+impl Permit {
+    /// Whether this attempt decides about a half-open breaker.
+    pub const fn is_probe(&self) -> bool {
+        matches!(self.role, Role::Probe(_))
+    }
+}
+
+impl Gate {
+    const CLOSED: u64 = 1;
+    const PLAIN: u64 = 2;
+
+    fn new(generation: u64, closed: bool) -> Self {
+        let flags = if closed { Self::CLOSED | Self::PLAIN } else { 0 };
+        Self(generation << 2 | flags)
+    }
+
+    const fn generation(self) -> u64 {
+        self.0 >> 2
+    }
+
+    const fn closed(self) -> bool {
+        self.0 & Self::CLOSED != 0
+    }
+
+    /// Closed, and nobody overrides it.
+    const fn plainly_closed(self) -> bool {
+        self.0 & (Self::CLOSED | Self::PLAIN) == Self::CLOSED | Self::PLAIN
+    }
+
+    const fn overridden(self) -> Self {
+        Self(self.0 & !Self::PLAIN)
+    }
+}
+
+impl Settings {
+    /// Everything that cannot be: field, what is wrong, and the fix.
+    pub(crate) fn problems(&self) -> Vec<(&'static str, String, &'static str)> {
+        let mut problems = Vec::new();
+        let mut refuse = |refused: bool, field, what: &str, fix| {
+            if refused {
+                problems.push((field, what.to_owned(), fix));
+            }
+        };
+        let day = Duration::from_secs(24 * 60 * 60);
+        refuse(!(1..=1000).contains(&self.failures), "failures", "must be between 1 and 1000", "5 failures in a row");
+        refuse(!(0.01..=1.0).contains(&self.ratio), "ratio", "must be between 0.01 and 1", "0.5 trips at half");
+        refuse(
+            self.window < Duration::from_secs(1) || self.window > day,
+            "window",
+            "must be between 1s and 24h",
+            "\"2m\" looks back further than most calls last",
+        );
+        refuse(self.floor == 0, "floor", "must be at least 1", "20 outcomes before the ratio counts");
+        refuse(self.cooldown.is_zero() || self.cooldown > day, "cooldown", "must be above zero, up to 24h", "\"30s\"");
+        refuse(
+            self.cooldown_max < self.cooldown || self.cooldown_max > day,
+            "cooldown_max",
+            "must be between `cooldown` and 24h",
+            "\"5m\"",
+        );
+        refuse(!(1..=100).contains(&self.probes), "probes", "must be between 1 and 100", "one probe at a time");
+        refuse(!(1..=100).contains(&self.successes), "successes", "must be between 1 and 100", "1 closes at once");
+        refuse(self.lease.is_zero() || self.lease > day, "lease", "must be above zero, up to 24h", "\"60s\"");
+        problems
+    }
+}
+
+impl Default for Settings {
+    /// [000]'s five in a row; for the rest resilience.md S1 to S8.
+    fn default() -> Self {
+        Self {
+            failures: 5,
+            adaptive: false,
+            ratio: 0.5,
+            window: Duration::from_secs(120),
+            floor: 20,
+            cooldown: Duration::from_secs(30),
+            cooldown_max: Duration::from_secs(300),
+            probes: 1,
+            successes: 1,
+            lease: Duration::from_secs(60),
+            rate_limits_trip: false,
+        }
+    }
+}
+
+impl State {
+    /// The state's name, as logs and APIs write it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open { .. } => "open",
+            Self::HalfOpen => "half_open",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InARow(run) => write!(f, "{run} failures in a row"),
+            Self::Ratio(percent) => write!(f, "{percent} % of recent attempts failed"),
+            Self::Cooled => f.write_str("the cooldown is over"),
+            Self::ProbeFailed => f.write_str("a probe failed"),
+            Self::ProbesSucceeded => f.write_str("the probes succeeded"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

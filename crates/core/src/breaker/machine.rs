@@ -1,0 +1,159 @@
+//! The breaker's states behind its lock: open, half-open, overrides, leases.
+
+use std::time::Duration;
+
+use super::{Cause, Gate, Mode, Outcome, Override, Permit, Reason, Refusal, Role, Settings, State, Transition};
+use crate::time::Instant;
+
+/// Cooldowns spread by up to this share, so that the replicas of a fleet do not probe together.
+const COOLDOWN_JITTER: f64 = 0.1;
+
+#[derive(Debug)]
+pub(super) struct Machine {
+    phase: Phase,
+    /// Counts trips and closings; permits of an older one count nowhere.
+    pub(super) generation: u64,
+    /// How often it opened since it was last closed: the cooldown doubles with each.
+    trips: u32,
+    next_probe: u64,
+    rng: fastrand::Rng,
+    pub(super) word: Option<Override>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Closed,
+    Open { until: Instant },
+    HalfOpen { leases: Vec<Lease>, successes: u32 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lease {
+    probe: u64,
+    ends: Instant,
+}
+
+impl Machine {
+    pub(super) fn new(seed: u64) -> Self {
+        let rng = fastrand::Rng::with_seed(seed);
+        Self { phase: Phase::Closed, generation: 0, trips: 0, next_probe: 0, rng, word: None }
+    }
+
+    pub(super) fn gate(&self) -> Gate {
+        let gate = Gate::new(self.generation, matches!(self.phase, Phase::Closed));
+        // An override that has run out still sends callers here, where it is dropped.
+        if self.word.is_some() { gate.overridden() } else { gate }
+    }
+
+    pub(super) fn state(&self, now: Instant) -> State {
+        match &self.phase {
+            Phase::Closed => State::Closed,
+            Phase::Open { until } if now < *until => State::Open { until: *until },
+            // Whoever asks next is a probe: to an onlooker that is half-open already.
+            Phase::Open { .. } | Phase::HalfOpen { .. } => State::HalfOpen,
+        }
+    }
+
+    pub(super) fn probes_in_flight(&self, now: Instant) -> usize {
+        match &self.phase {
+            Phase::HalfOpen { leases, .. } => leases.iter().filter(|lease| now < lease.ends).count(),
+            Phase::Closed | Phase::Open { .. } => 0,
+        }
+    }
+
+    pub(super) fn word_in_force(&self, now: Instant) -> Option<&Override> {
+        self.word.as_ref().filter(|word| now < word.until)
+    }
+
+    pub(super) fn admit(&mut self, settings: &Settings, now: Instant) -> Result<Permit, Refusal> {
+        let extra = Permit { generation: self.generation, role: Role::Extra };
+        let Some(word) = self.word_in_force(now) else {
+            self.word = None;
+            return self.decide(settings, now);
+        };
+        match word.mode {
+            Mode::ForcedOpen => Err(Refusal { until: word.until, cause: Cause::Forced }),
+            Mode::ForcedClosed => Ok(extra),
+            Mode::Shadow => Ok(self.decide(settings, now).unwrap_or(extra)),
+        }
+    }
+
+    /// Closed and counting: the fast path was not taken only because of an override.
+    fn decide(&mut self, settings: &Settings, now: Instant) -> Result<Permit, Refusal> {
+        match &mut self.phase {
+            Phase::Closed => Ok(Permit { generation: self.generation, role: Role::Traffic }),
+            Phase::Open { until } if now < *until => Err(Refusal { until: *until, cause: Cause::Open }),
+            Phase::Open { .. } => {
+                self.phase = Phase::HalfOpen { leases: Vec::new(), successes: 0 };
+                self.probe(settings, now)
+            }
+            Phase::HalfOpen { .. } => self.probe(settings, now),
+        }
+    }
+
+    fn probe(&mut self, settings: &Settings, now: Instant) -> Result<Permit, Refusal> {
+        let Phase::HalfOpen { leases, .. } = &mut self.phase else {
+            return Err(Refusal { until: now, cause: Cause::Probing });
+        };
+        leases.retain(|lease| now < lease.ends);
+        if leases.len() >= settings.probes as usize {
+            let until = leases.iter().map(|lease| lease.ends).min().unwrap_or(now);
+            return Err(Refusal { until, cause: Cause::Probing });
+        }
+        self.next_probe += 1;
+        leases.push(Lease { probe: self.next_probe, ends: now + settings.lease });
+        Ok(Permit { generation: self.generation, role: Role::Probe(self.next_probe) })
+    }
+
+    /// A probe's result. One whose lease has ended, or from an earlier half-open, finds no lease.
+    pub(super) fn probed(
+        &mut self,
+        settings: &Settings,
+        probe: u64,
+        outcome: Outcome,
+        hint: Option<Duration>,
+        now: Instant,
+    ) -> Option<Transition> {
+        let Phase::HalfOpen { leases, successes } = &mut self.phase else { return None };
+        let held = leases.iter().position(|lease| lease.probe == probe && now < lease.ends)?;
+        leases.swap_remove(held);
+        match outcome {
+            Outcome::Neutral => None,
+            Outcome::Failure | Outcome::Degraded => Some(self.trip(settings, Reason::ProbeFailed, hint, now)),
+            Outcome::Success => {
+                *successes += 1;
+                (*successes >= settings.successes).then(|| self.close())
+            }
+        }
+    }
+
+    pub(super) fn trip(
+        &mut self,
+        settings: &Settings,
+        reason: Reason,
+        hint: Option<Duration>,
+        now: Instant,
+    ) -> Transition {
+        let from = self.state(now);
+        let until = now + self.cooldown(settings, hint);
+        self.trips = self.trips.saturating_add(1);
+        self.generation += 1;
+        self.phase = Phase::Open { until };
+        Transition { from, to: State::Open { until }, reason }
+    }
+
+    fn close(&mut self) -> Transition {
+        self.generation += 1;
+        self.trips = 0;
+        self.phase = Phase::Closed;
+        Transition { from: State::HalfOpen, to: State::Closed, reason: Reason::ProbesSucceeded }
+    }
+
+    /// Doubles with every trip since it was last closed. The endpoint may ask for more, within
+    /// the same bound: nobody's header opens a breaker for a day.
+    fn cooldown(&mut self, settings: &Settings, hint: Option<Duration>) -> Duration {
+        let doubled = settings.cooldown.saturating_mul(1 << self.trips.min(20)).min(settings.cooldown_max);
+        let wanted = doubled.max(hint.unwrap_or_default()).min(settings.cooldown_max);
+        wanted.mul_f64(1.0 + COOLDOWN_JITTER * self.rng.f64())
+    }
+}

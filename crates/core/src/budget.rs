@@ -1,0 +1,238 @@
+//! Allowances that keep an outage from being multiplied: retries per endpoint, fallbacks per
+//! project, and the throttle of panic mode.
+//!
+//! Balances are whole thousandths of an attempt, so what is deposited, withdrawn and lost to the
+//! cap adds up exactly.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::time::Instant;
+use crate::window::Window;
+
+const ATTEMPT: u64 = 1000;
+
+/// An allowance of extra attempts: earned by traffic or success, trickling in slowly, capped.
+#[derive(Debug)]
+pub struct Allowance {
+    /// What each deposit brings, in thousandths of an attempt.
+    share: u64,
+    /// What trickles in per second, in thousandths of an attempt.
+    reserve_per_sec: u64,
+    cap: u64,
+    account: Mutex<Account>,
+}
+
+#[derive(Debug)]
+struct Account {
+    balance: u64,
+    trickled: Instant,
+}
+
+/// What an allowance starts with and holds at most, in attempts. Enough for a lone agent that
+/// meets a bad minute; next to a thousand clients it is nothing.
+const BURST: u64 = 10;
+
+/// Attempts that may always be made, per second. At the rates of language models the reserve
+/// rules, not the share, so it is small (resilience.md 6.3).
+const RESERVE_PER_SEC: f64 = 0.1;
+
+impl Allowance {
+    /// Retries at one endpoint: each request brings `share` of an attempt.
+    pub fn for_retries(share: f64) -> Self {
+        Self::new(share, RESERVE_PER_SEC, BURST)
+    }
+
+    /// Fallbacks of one project: each *success* brings `share` of an attempt, so a project can
+    /// afford to look elsewhere while somebody serves it, and stops when nobody does. It holds
+    /// more than a retry allowance: when a busy primary dies, everything in flight falls back.
+    pub fn for_fallbacks(share: f64) -> Self {
+        Self::new(share, RESERVE_PER_SEC, 5 * BURST)
+    }
+
+    fn new(share: f64, reserve_per_sec: f64, burst: u64) -> Self {
+        let thousandths = |attempts: f64| (attempts.clamp(0.0, 1000.0) * ATTEMPT as f64).round() as u64;
+        let cap = burst * ATTEMPT;
+        let account = Mutex::new(Account { balance: cap, trickled: Instant::ORIGIN });
+        Self { share: thousandths(share), reserve_per_sec: thousandths(reserve_per_sec), cap, account }
+    }
+
+    /// Earns one deposit.
+    pub fn deposit(&self) {
+        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        account.balance = (account.balance + self.share).min(self.cap);
+    }
+
+    /// Gives an attempt back: it proved worth it.
+    pub fn refund(&self) {
+        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        account.balance = (account.balance + ATTEMPT).min(self.cap);
+    }
+
+    /// Takes one attempt, if there is one.
+    pub fn withdraw(&self, now: Instant) -> bool {
+        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        account.trickle(self.reserve_per_sec, self.cap, now);
+        let Some(rest) = account.balance.checked_sub(ATTEMPT) else { return false };
+        account.balance = rest;
+        true
+    }
+
+    /// Whole attempts left.
+    pub fn left(&self) -> u64 {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner).balance / ATTEMPT
+    }
+
+    /// The most extra attempts that any `requests` deposits over `span` can ever pay for.
+    pub fn bound(&self, deposits: u64, span: Duration) -> u64 {
+        let trickled = span.as_millis() as u64 * self.reserve_per_sec / 1000;
+        (self.cap + deposits * self.share + trickled) / ATTEMPT
+    }
+}
+
+impl Account {
+    fn trickle(&mut self, per_sec: u64, cap: u64, now: Instant) {
+        // Only whole thousandths move the mark, or frequent callers would round it all away.
+        let millis = u64::try_from(now.since(self.trickled).as_millis()).unwrap_or(u64::MAX);
+        let earned = millis.saturating_mul(per_sec) / 1000;
+        if earned > 0 {
+            self.balance = self.balance.saturating_add(earned).min(cap);
+            self.trickled = now;
+        }
+    }
+}
+
+/// Panic mode's throttle: when every breaker refuses, a share of requests still goes out, and the
+/// share follows how many of them the endpoint accepts (the SRE book's client-side throttling).
+#[derive(Debug)]
+pub struct Throttle {
+    /// Good: accepted. Bad: asked for and failed, or not even sent.
+    window: Window,
+}
+
+impl Throttle {
+    /// An endpoint that accepts a third of what it is asked is used without limit. At the SRE
+    /// book's factor of two, a 50 % brown-out would sit exactly on the edge.
+    const FACTOR: f64 = 3.0;
+
+    /// Longer than a call lasts, or accepted calls would be missing from it.
+    const WINDOW: Duration = Duration::from_secs(120);
+
+    /// A throttle with no history.
+    pub fn new() -> Self {
+        Self { window: Window::new(Self::WINDOW) }
+    }
+
+    /// Whether an attempt against all breakers may go out; `chance` is a random number below 1.
+    pub fn allow(&self, chance: f64, now: Instant) -> bool {
+        let counts = self.window.counts(now);
+        let asked = counts.total() as f64;
+        let refused = (asked - Self::FACTOR * counts.good as f64) / (asked + 1.0);
+        let allowed = chance >= refused;
+        if !allowed {
+            // A request not sent still shows how much is wanted: without it the throttle would
+            // open again as soon as nothing is sent.
+            self.window.bad(now);
+        }
+        allowed
+    }
+
+    /// Takes the end of any attempt at the endpoint.
+    pub fn record(&self, accepted: bool, now: Instant) {
+        if accepted {
+            self.window.good(now);
+        } else {
+            self.window.bad(now);
+        }
+    }
+}
+
+impl Default for Throttle {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    #[test]
+    fn an_allowance_starts_full_and_runs_dry() {
+        let allowance = Allowance::for_retries(0.2);
+        let granted = (0..100).filter(|_| allowance.withdraw(at(0))).count();
+        assert_eq!(granted, BURST as usize);
+        for _ in 0..5 {
+            assert!(!allowance.withdraw(at(0)));
+            allowance.deposit();
+        }
+        assert!(allowance.withdraw(at(0)), "five deposits of a fifth make one attempt");
+        assert!(!allowance.withdraw(at(0)));
+    }
+
+    #[test]
+    fn the_reserve_trickles_in_however_often_one_asks() {
+        let allowance = Allowance::for_retries(0.0);
+        while allowance.withdraw(at(0)) {}
+        let granted = (0..100_000).filter(|millis| allowance.withdraw(at(*millis))).count();
+        assert_eq!(granted, 9, "a tenth of an attempt per second over 100 s, the last not yet whole");
+    }
+
+    #[test]
+    fn a_refund_never_lifts_the_balance_over_the_cap() {
+        let allowance = Allowance::for_fallbacks(1.0);
+        allowance.refund();
+        assert_eq!(allowance.left(), 5 * BURST);
+        assert!(allowance.withdraw(at(0)));
+        assert_eq!(allowance.left(), 5 * BURST - 1);
+        allowance.refund();
+        assert_eq!(allowance.left(), 5 * BURST);
+    }
+
+    proptest! {
+        #[test]
+        fn withdrawals_never_pass_the_bound(steps in proptest::collection::vec((0u64..500, any::<bool>()), 0..500)) {
+            let allowance = Allowance::for_retries(0.2);
+            let (mut now, mut deposits, mut withdrawn) = (0, 0, 0);
+            for (pause, deposit) in steps {
+                now += pause;
+                if deposit {
+                    allowance.deposit();
+                    deposits += 1;
+                } else if allowance.withdraw(at(now)) {
+                    withdrawn += 1;
+                }
+                prop_assert!(withdrawn <= allowance.bound(deposits, Duration::from_millis(now)));
+                prop_assert!(allowance.left() <= BURST);
+            }
+        }
+    }
+
+    #[test]
+    fn the_throttle_lets_a_brown_out_through_and_holds_an_outage_back() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut sent = |accepts: f64| {
+            let throttle = Throttle::new();
+            let mut sent = 0;
+            for step in 0..10_000 {
+                let now = at(step * 10);
+                if throttle.allow(rng.f64(), now) {
+                    sent += 1;
+                    let accepted = rng.f64() < accepts;
+                    throttle.record(accepted, now);
+                }
+            }
+            sent
+        };
+        assert!(sent(0.5) > 9_900);
+        assert!(sent(0.0) < 100);
+        let tenth = sent(0.1);
+        assert!(tenth < 2_000, "a tenth accepted should send few, sent {tenth}");
+    }
+}

@@ -1,0 +1,157 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn every_template_is_possible_and_listed() {
+    for (name, _) in TEMPLATES {
+        let policy = template(name).unwrap();
+        assert_eq!(policy.name, name);
+        assert_eq!(policy.problems(), [], "{name}");
+    }
+    assert!(template("nosuch").is_none());
+}
+
+#[test]
+fn the_most_specific_entry_wins() {
+    let entry = |trigger| (trigger, vec![StepRule { step: Step::GiveUp, tool: Some(format!("{trigger}")) }]);
+    let all = [
+        Trigger::Default,
+        Trigger::Category(Category::ProviderError),
+        Trigger::Kind(FailureKind::Overloaded),
+        Trigger::Status(529),
+    ];
+    let failure = Failure { status: Some(529), ..Failure::new(FailureKind::Overloaded, "test") };
+    for most_specific in 1..=all.len() {
+        let table = StepTable::new(all[..most_specific].iter().map(|trigger| entry(*trigger)));
+        let (_, steps) = table.lookup(&failure);
+        assert_eq!(steps[0].tool, Some(format!("{}", all[most_specific - 1])));
+    }
+    assert!(StepTable::default().lookup(&failure).1.is_empty());
+}
+
+proptest! {
+    #[test]
+    fn lookup_agrees_with_the_plain_definition(
+        statuses in proptest::collection::btree_set(400u16..600, 0..6),
+        kinds in proptest::collection::btree_set(0usize..18, 0..10),
+        categories in proptest::collection::btree_set(0usize..6, 0..4),
+        has_default: bool, status in proptest::option::of(400u16..600), kind in 0usize..18,
+    ) {
+        let mut triggers: Vec<Trigger> = statuses.iter().map(|status| Trigger::Status(*status)).collect();
+        triggers.extend(kinds.iter().map(|kind| Trigger::Kind(FailureKind::ALL[*kind])));
+        triggers.extend(categories.iter().map(|category| Trigger::Category(Category::ALL[*category])));
+        triggers.extend(has_default.then_some(Trigger::Default));
+        let table = StepTable::new(triggers.iter().rev().map(|trigger| (*trigger, vec![Step::Fallback.into()])));
+
+        let failure = Failure { status, ..Failure::new(FailureKind::ALL[kind], "test") };
+        let wanted = [
+            status.map(Trigger::Status),
+            Some(Trigger::Kind(failure.kind)),
+            Some(Trigger::Category(failure.category())),
+            Some(Trigger::Default),
+        ];
+        let expected = wanted.into_iter().flatten().find(|trigger| triggers.contains(trigger));
+        let (position, steps) = table.lookup(&failure);
+        prop_assert_eq!(table.entries.get(position).map(|(trigger, _)| *trigger), expected);
+        prop_assert_eq!(steps.is_empty(), expected.is_none());
+    }
+
+    #[test]
+    fn trigger_names_read_back(status in 100u16..1000, kind in 0usize..18, category in 0usize..6) {
+        for trigger in [
+            Trigger::Status(status),
+            Trigger::Kind(FailureKind::ALL[kind]),
+            Trigger::Category(Category::ALL[category]),
+            Trigger::Default,
+        ] {
+            prop_assert_eq!(trigger.to_string().parse(), Ok(trigger));
+        }
+    }
+}
+
+#[test]
+fn names_that_mean_nothing_are_refused() {
+    for name in ["http_", "http_99", "http_1000", "http_5xx", "rate-limit", "ratelimit", "Default", ""] {
+        assert!(name.parse::<Trigger>().is_err(), "{name}");
+    }
+}
+
+/// The key and the message of each problem after `change`.
+fn problems(change: impl FnOnce(&mut Policy)) -> Vec<String> {
+    let mut policy = template("default").unwrap();
+    change(&mut policy);
+    policy.problems().into_iter().map(|problem| format!("{}: {}", problem.key, problem.what)).collect()
+}
+
+#[test]
+fn impossible_limits_are_refused_by_key() {
+    assert_eq!(problems(|p| p.deadline = Duration::ZERO), ["deadline: is zero or longer than 7 days"]);
+    assert_eq!(problems(|p| p.deadline = limits::DEADLINE + Duration::from_secs(1)).len(), 1);
+    assert!(problems(|p| p.deadline = limits::DEADLINE).is_empty());
+    assert_eq!(problems(|p| p.attempts_max = 0), ["attempts_max: is 0 but must be between 1 and 100"]);
+    assert_eq!(problems(|p| p.attempts_max = 101).len(), 1);
+    assert!(problems(|p| p.attempts_max = 100).is_empty());
+    let session = |max, warn| problems(|p| p.session_retries = SessionRetries { max, warn });
+    assert_eq!(session(10_001, 1), ["session_retries.max: is 10001 but may be at most 10000"]);
+    assert_eq!(session(10, 11), ["session_retries.warn: is above `max`"]);
+    assert!(session(10_000, 10_000).is_empty());
+    assert_eq!(problems(|p| p.retry_share = 1.1), ["retry_share: is 1.1 but must be between 0 and 1"]);
+    assert_eq!(problems(|p| p.fallback_share = -0.1).len(), 1);
+    assert_eq!(problems(|p| p.retry_share = f64::NAN).len(), 1);
+    assert_eq!(problems(|p| p.quota_rest = Duration::from_secs(86_401)).len(), 1);
+    assert!(problems(|p| p.quota_rest = Duration::from_secs(86_400)).is_empty());
+}
+
+#[test]
+fn impossible_breakers_are_refused_by_key() {
+    let breaker = |change: fn(&mut breaker::Settings)| problems(|policy| change(&mut policy.breaker));
+    assert_eq!(breaker(|b| b.failures = 0), ["breaker.failures: must be between 1 and 1000"]);
+    assert_eq!(breaker(|b| b.failures = 1001).len(), 1);
+    assert_eq!(breaker(|b| b.ratio = 0.0), ["breaker.ratio: must be between 0.01 and 1"]);
+    assert_eq!(breaker(|b| b.ratio = f64::NAN).len(), 1);
+    assert_eq!(breaker(|b| b.window = Duration::ZERO).len(), 1);
+    assert_eq!(breaker(|b| b.window = Duration::from_secs(86_401)).len(), 1);
+    assert_eq!(breaker(|b| b.floor = 0).len(), 1);
+    assert_eq!(breaker(|b| b.cooldown = Duration::ZERO), ["breaker.cooldown: must be above zero, up to 24h"]);
+    assert_eq!(breaker(|b| b.cooldown_max = Duration::from_secs(1)).len(), 1);
+    assert_eq!(breaker(|b| b.cooldown_max = Duration::from_secs(86_401)).len(), 1);
+    assert_eq!(breaker(|b| b.probes = 0).len(), 1);
+    assert_eq!(breaker(|b| b.successes = 0).len(), 1);
+    assert_eq!(breaker(|b| b.lease = Duration::ZERO).len(), 1);
+    assert!(breaker(|b| (b.failures, b.probes, b.successes, b.ratio) = (1000, 100, 100, 1.0)).is_empty());
+}
+
+#[test]
+fn impossible_steps_are_refused_by_key() {
+    let steps = |trigger: &str, steps: Vec<Step>| {
+        let steps = steps.into_iter().map(StepRule::from).collect();
+        problems(|policy| policy.on.set(trigger.parse().unwrap(), steps))
+    };
+    let retry = |max| Step::Retry(Retry { max, backoff: Backoff::every(Duration::ZERO), with_context: false });
+    let restart = |max| Step::Restart(Restart { max, backoff: Backoff::every(Duration::ZERO) });
+    let ask = |nudge, skip| Step::Ask(Ask { nudge: Duration::from_secs(nudge), skip: Duration::from_secs(skip) });
+    assert_eq!(
+        steps("rate_limit", vec![retry(1_000)]),
+        ["on.rate_limit[0].retry: is 1000 but must be between 1 and 20"]
+    );
+    assert_eq!(steps("rate_limit", vec![retry(0)]).len(), 1);
+    assert!(steps("rate_limit", vec![retry(20)]).is_empty());
+    assert_eq!(steps("http_503", vec![Step::Fallback, Step::Repair { max: 0 }]).len(), 1);
+    assert_eq!(steps("http_503", vec![Step::Repair { max: 21 }]).len(), 1);
+    assert_eq!(steps("timeout", vec![restart(0)]).len(), 1);
+    assert_eq!(steps("timeout", vec![restart(21)]).len(), 1);
+    assert!(steps("timeout", vec![restart(20), Step::Repair { max: 20 }]).is_empty());
+    assert_eq!(steps("default", vec![ask(60, 30)]).len(), 1);
+    assert_eq!(steps("default", vec![ask(60, 3_601)]).len(), 1);
+    assert!(steps("default", vec![ask(60, 3_600)]).is_empty());
+    assert_eq!(
+        steps("default", vec![Step::GiveUp, Step::Fallback]),
+        ["on.default[0]: `give_up` ends the operation, so the steps after it can never run"]
+    );
+    assert_eq!(steps("default", vec![Step::Degrade, Step::Fallback]).len(), 1);
+    for (trigger, word) in [("quota_exhausted", "quota"), ("context_limit", "never fit"), ("cancelled", "stopped")] {
+        let found = steps(trigger, vec![retry(1)]);
+        assert!(found.len() == 1 && found[0].contains(word), "{found:?}");
+    }
+}

@@ -1,0 +1,298 @@
+//! Where an operation may go: models, the endpoints that serve them, chains and ladders.
+//!
+//! A `Route` is checked when it is made: no unknown model, no cycle, and under a strict vendor
+//! boundary no model of another vendor. Walking it can therefore not go astray.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cost::Price;
+use crate::policy::VendorBoundary;
+
+/// Which endpoint of the [`World`](crate::world::World): an index, so a decision needs no map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointId(pub u16);
+
+/// A name a user asks for, and what is known about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// The name people and chains use.
+    pub name: Arc<str>,
+    /// Who makes it.
+    pub vendor: Arc<str>,
+    /// Where it is served, in order of preference.
+    pub endpoints: Vec<Served>,
+    /// Its own chain; its own name alone means never.
+    pub fallback: Vec<Arc<str>>,
+    /// How many tokens it holds, where known.
+    pub context_window: Option<u32>,
+    /// What it can do.
+    pub abilities: Abilities,
+    /// What it costs, where known.
+    pub price: Option<Price>,
+}
+
+/// One place where a model is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The endpoint.
+    pub endpoint: EndpointId,
+    /// The model's name there, where it differs.
+    pub alias: Option<Arc<str>>,
+}
+
+/// What a request may need beyond text. A set of flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abilities {
+    /// Calls tools.
+    pub tools: bool,
+    /// Reads images.
+    pub images: bool,
+    /// Thinks aloud.
+    pub thinking: bool,
+}
+
+/// What one request asks of any model that would serve it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Tokens that must fit the context window, input and output together; zero if unknown.
+    pub tokens: u32,
+    /// Tokens of input, for the cost.
+    pub input_tokens: u32,
+    /// The most tokens of output, for the cost.
+    pub output_tokens: u32,
+    /// Abilities beyond text.
+    pub abilities: Abilities,
+}
+
+/// Why a model cannot take a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// The request does not fit its context window.
+    Window,
+    /// It calls no tools.
+    Tools,
+    /// It reads no images.
+    Images,
+    /// It does not think aloud.
+    Thinking,
+    /// It is another vendor's, and the boundary is strict.
+    Vendor,
+}
+
+/// All models, endpoints by name, and the ladders.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    models: HashMap<Arc<str>, Arc<Model>>,
+    ladders: Vec<Vec<Arc<str>>>,
+}
+
+/// The way of one operation: the model asked for, its chain, and the ladder above it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// The primary model first, then its chain, then the ladder's higher rungs.
+    models: Vec<Arc<Model>>,
+    /// How many of `models` are primary and chain.
+    chain_len: usize,
+    boundary: VendorBoundary,
+}
+
+/// Why a route cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// A name that is not in the catalogue.
+    #[error("`{entry}` in the chain of `{model}` is not a known model")]
+    Unknown {
+        /// Whose chain.
+        model: String,
+        /// The entry at fault.
+        entry: String,
+    },
+    /// An entry that was there before, or the model itself among others.
+    #[error("`{entry}` appears twice in the chain of `{model}`")]
+    Cycle {
+        /// Whose chain.
+        model: String,
+        /// The entry at fault.
+        entry: String,
+    },
+    /// An entry of another vendor under a strict boundary.
+    #[error("`{entry}` in the chain of `{model}` is made by `{entry_vendor}`, not `{vendor}`")]
+    Vendor {
+        /// Whose chain.
+        model: String,
+        /// Its vendor.
+        vendor: String,
+        /// The entry at fault.
+        entry: String,
+        /// The entry's vendor.
+        entry_vendor: String,
+    },
+    /// More models than a route may hold.
+    #[error("the chain of `{model}` has more than {} models", Route::MODELS_MAX)]
+    Long {
+        /// Whose chain.
+        model: String,
+    },
+}
+
+impl Catalogue {
+    /// A catalogue of these models and ladders; a ladder runs from the cheapest to the most capable.
+    pub fn new(models: impl IntoIterator<Item = Model>, ladders: Vec<Vec<Arc<str>>>) -> Self {
+        let models = models.into_iter().map(|model| (Arc::clone(&model.name), Arc::new(model))).collect();
+        Self { models, ladders }
+    }
+
+    /// The model of this name.
+    pub fn model(&self, name: &str) -> Option<&Arc<Model>> {
+        self.models.get(name)
+    }
+
+    /// Every model, in no order.
+    pub fn models(&self) -> impl Iterator<Item = &Arc<Model>> {
+        self.models.values()
+    }
+
+    /// The route of `primary`, with `chain` in place of its own where one is given.
+    pub fn route(
+        &self,
+        primary: &Arc<Model>,
+        chain: Option<&[Arc<str>]>,
+        boundary: VendorBoundary,
+    ) -> Result<Route, RouteError> {
+        let chain = chain.unwrap_or(&primary.fallback);
+        let mut models = vec![Arc::clone(primary)];
+        // A chain of nothing but the model itself says "never fall back".
+        let never = matches!(chain, [only] if *only == primary.name);
+        for entry in chain.iter().filter(|_| !never) {
+            let model = self.chained(primary, entry, boundary)?;
+            if models.iter().any(|known| known.name == *entry) {
+                return Err(RouteError::Cycle { model: primary.name.to_string(), entry: entry.to_string() });
+            }
+            models.push(Arc::clone(model));
+        }
+        let chain_len = models.len();
+        models.extend(self.rungs_above(primary, boundary));
+        if models.len() > Route::MODELS_MAX {
+            return Err(RouteError::Long { model: primary.name.to_string() });
+        }
+        Ok(Route { models, chain_len, boundary })
+    }
+
+    fn chained(&self, primary: &Model, entry: &Arc<str>, boundary: VendorBoundary) -> Result<&Arc<Model>, RouteError> {
+        let unknown = || RouteError::Unknown { model: primary.name.to_string(), entry: entry.to_string() };
+        let model = self.models.get(entry).ok_or_else(unknown)?;
+        if boundary == VendorBoundary::Strict && model.vendor != primary.vendor {
+            return Err(RouteError::Vendor {
+                model: primary.name.to_string(),
+                vendor: primary.vendor.to_string(),
+                entry: entry.to_string(),
+                entry_vendor: model.vendor.to_string(),
+            });
+        }
+        Ok(model)
+    }
+
+    /// The models above `primary` on the first ladder that names it.
+    fn rungs_above(&self, primary: &Model, boundary: VendorBoundary) -> Vec<Arc<Model>> {
+        let above = self.ladders.iter().find_map(|ladder| {
+            let rung = ladder.iter().position(|name| *name == primary.name)?;
+            Some(&ladder[rung + 1..])
+        });
+        let known = above.into_iter().flatten().filter_map(|name| self.models.get(name));
+        known
+            .filter(|model| boundary == VendorBoundary::Open || model.vendor == primary.vendor)
+            .map(Arc::clone)
+            .collect()
+    }
+}
+
+impl Route {
+    /// Bounds what one operation may walk; also lets positions fit a byte.
+    pub const MODELS_MAX: usize = 32;
+
+    /// A route of one model and nothing else, for names nobody configured.
+    pub fn single(model: Model) -> Self {
+        Self { models: vec![Arc::new(model)], chain_len: 1, boundary: VendorBoundary::Open }
+    }
+
+    /// The model asked for.
+    pub fn primary(&self) -> &Model {
+        &self.models[0]
+    }
+
+    /// The models to try in order: the primary, then its chain.
+    pub fn chain(&self) -> &[Arc<Model>] {
+        &self.models[..self.chain_len]
+    }
+
+    /// The higher rungs of the ladder, lowest first.
+    pub fn ladder(&self) -> &[Arc<Model>] {
+        &self.models[self.chain_len..]
+    }
+
+    /// The model at a position: chain first, then ladder.
+    pub fn model(&self, position: usize) -> Option<&Model> {
+        self.models.get(position).map(AsRef::as_ref)
+    }
+
+    /// Whether a position lies on the ladder.
+    pub(crate) fn is_rung(&self, position: usize) -> bool {
+        position >= self.chain_len
+    }
+
+    /// How many models there are, chain and ladder.
+    pub(crate) fn len(&self) -> usize {
+        self.models.len()
+    }
+
+    /// Whether `model` may serve a request with these needs; asked before every change of model,
+    /// however sure the start-up checks were.
+    pub fn check(&self, model: &Model, needs: &Needs) -> Result<(), Unfit> {
+        if self.boundary == VendorBoundary::Strict && model.vendor != self.primary().vendor {
+            return Err(Unfit::Vendor);
+        }
+        if model.context_window.is_some_and(|window| needs.tokens > window) {
+            return Err(Unfit::Window);
+        }
+        let lacks = |need: bool, has: bool| need && !has;
+        if lacks(needs.abilities.tools, model.abilities.tools) {
+            return Err(Unfit::Tools);
+        }
+        if lacks(needs.abilities.images, model.abilities.images) {
+            return Err(Unfit::Images);
+        }
+        if lacks(needs.abilities.thinking, model.abilities.thinking) {
+            return Err(Unfit::Thinking);
+        }
+        Ok(())
+    }
+}
+
+impl Abilities {
+    /// Everything: what an unlisted model is taken to be able to do.
+    pub const ALL: Self = Self { tools: true, images: true, thinking: true };
+    /// Text only.
+    pub const NONE: Self = Self { tools: false, images: false, thinking: false };
+}
+
+impl Default for Abilities {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Window => "its context window is too small",
+            Self::Tools => "it calls no tools",
+            Self::Images => "it reads no images",
+            Self::Thinking => "it does not think aloud",
+            Self::Vendor => "it is another vendor's and the boundary is strict",
+        })
+    }
+}

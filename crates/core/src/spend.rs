@@ -1,0 +1,137 @@
+//! Spend budgets: money is reserved before a call and settled after it.
+//!
+//! Parallel callers see each other's reservations, so together they cannot overrun a limit that
+//! each alone would keep.
+
+use std::sync::{Mutex, PoisonError};
+
+/// What one project or session may spend in its period.
+#[derive(Debug)]
+pub struct SpendBudget {
+    limit_usd_micros: Option<u64>,
+    ledger: Mutex<Ledger>,
+}
+
+/// What has been spent and what is held for calls under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Spent for good in this period.
+    pub settled_usd_micros: u64,
+    /// Held for calls under way.
+    pub reserved_usd_micros: u64,
+    /// The period these figures belong to, such as the day since the epoch.
+    pub period: u64,
+}
+
+impl SpendBudget {
+    /// A budget with this limit, or none.
+    pub fn new(limit_usd_micros: Option<u64>) -> Self {
+        Self { limit_usd_micros, ledger: Mutex::default() }
+    }
+
+    /// Holds this much for a call about to start, if it still fits.
+    pub fn reserve(&self, usd_micros: u64) -> bool {
+        let mut ledger = self.lock();
+        let Some(held) = ledger.reserved_usd_micros.checked_add(usd_micros) else { return false };
+        let committed = ledger.settled_usd_micros.saturating_add(held);
+        if self.limit_usd_micros.is_some_and(|limit| committed > limit) {
+            return false;
+        }
+        ledger.reserved_usd_micros = held;
+        true
+    }
+
+    /// Ends a reservation with what the call really cost.
+    pub fn settle(&self, reserved_usd_micros: u64, actual_usd_micros: u64) {
+        let mut ledger = self.lock();
+        debug_assert!(ledger.reserved_usd_micros >= reserved_usd_micros, "a reservation is settled once");
+        ledger.reserved_usd_micros = ledger.reserved_usd_micros.saturating_sub(reserved_usd_micros);
+        ledger.settled_usd_micros = ledger.settled_usd_micros.saturating_add(actual_usd_micros);
+    }
+
+    /// Starts a new period: what was spent before no longer counts, what is held still does.
+    pub fn roll(&self, period: u64) {
+        let mut ledger = self.lock();
+        if ledger.period != period {
+            *ledger = Ledger { settled_usd_micros: 0, period, ..*ledger };
+        }
+    }
+
+    /// Whether there is a limit at all.
+    pub const fn is_limited(&self) -> bool {
+        self.limit_usd_micros.is_some()
+    }
+
+    /// The limit.
+    pub const fn limit_usd_micros(&self) -> Option<u64> {
+        self.limit_usd_micros
+    }
+
+    /// The figures as they stand.
+    pub fn ledger(&self) -> Ledger {
+        *self.lock()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn reservations_count_before_they_are_spent() {
+        let budget = SpendBudget::new(Some(100));
+        assert!(budget.reserve(60));
+        assert!(!budget.reserve(50), "60 held and 50 more would be over the limit");
+        assert!(budget.reserve(40));
+        budget.settle(60, 10);
+        assert!(budget.reserve(50));
+        assert_eq!(budget.ledger(), Ledger { settled_usd_micros: 10, reserved_usd_micros: 90, period: 0 });
+    }
+
+    #[test]
+    fn a_new_period_forgets_what_was_spent_and_keeps_what_is_held() {
+        let budget = SpendBudget::new(Some(100));
+        assert!(budget.reserve(50));
+        budget.settle(0, 50);
+        assert!(!budget.reserve(1));
+        budget.roll(1);
+        budget.roll(1);
+        assert!(budget.reserve(50));
+        assert!(!budget.reserve(1));
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_refused_but_the_impossible() {
+        let budget = SpendBudget::new(None);
+        assert!(budget.reserve(u64::MAX));
+        assert!(!budget.reserve(1));
+        assert!(!budget.is_limited());
+    }
+
+    proptest! {
+        #[test]
+        fn settled_and_reserved_never_pass_the_limit(
+            limit in 0u64..10_000, calls in proptest::collection::vec((0u64..500, 0u64..=100, any::<bool>()), 0..200),
+        ) {
+            let budget = SpendBudget::new(Some(limit));
+            let mut held = Vec::new();
+            for (amount, percent, settle_one) in calls {
+                if budget.reserve(amount) {
+                    held.push(amount);
+                }
+                if settle_one && let Some(amount) = held.pop() {
+                    budget.settle(amount, amount * percent / 100);
+                }
+                let ledger = budget.ledger();
+                prop_assert!(ledger.settled_usd_micros + ledger.reserved_usd_micros <= limit);
+                prop_assert_eq!(ledger.reserved_usd_micros, held.iter().sum::<u64>());
+            }
+        }
+    }
+}
