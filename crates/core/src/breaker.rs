@@ -255,6 +255,11 @@ impl Breaker {
         self.lock().word_in_force(now).cloned()
     }
 
+    /// Whether a person forced it open.
+    pub fn is_forced_open(&self, now: Instant) -> bool {
+        self.lock().word_in_force(now).is_some_and(|word| word.mode == Mode::ForcedOpen)
+    }
+
     /// What it was told to do.
     pub const fn settings(&self) -> &Settings {
         &self.settings
@@ -285,7 +290,7 @@ impl Breaker {
         }
         let share = counts.bad as f64 / counts.total() as f64;
         let tripped = counts.total() >= u64::from(self.settings.floor) && share >= self.settings.ratio;
-        tripped.then(|| Reason::Ratio((share * 100.0) as u8))
+        tripped.then_some(Reason::Ratio((share * 100.0) as u8))
     }
 
     /// The failures in a row that prove an outage. At 500 attempts a second and 30 % random
@@ -308,10 +313,10 @@ impl Breaker {
         let mut machine = self.lock();
         let before = machine.generation;
         let answer = change(&mut machine, &self.settings);
-        if machine.generation != before {
-            self.publish(&machine);
-        } else {
+        if machine.generation == before {
             self.gate.store(machine.gate().0, Ordering::Release);
+        } else {
+            self.publish(&machine);
         }
         answer
     }

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::breaker::Outcome;
+
 /// What kind of failure ended an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -113,6 +115,54 @@ impl FailureKind {
             Self::BadOutput => "bad_output",
             Self::Cancelled => "cancelled",
             Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether the same request at the same target may fare better the next time.
+    pub const fn may_pass(self) -> bool {
+        match self {
+            Self::NetworkPermanent
+            | Self::QuotaExhausted
+            | Self::ModelUnavailable
+            | Self::ContextLimit
+            | Self::AuthError
+            | Self::InvalidRequest
+            | Self::StateLost
+            | Self::Cancelled => false,
+            Self::NetworkTransient
+            | Self::Timeout
+            | Self::RateLimit
+            | Self::Overloaded
+            | Self::ServerError
+            | Self::ContentFilter
+            | Self::StreamInterrupted
+            | Self::ProcessDied
+            | Self::BadOutput
+            | Self::Unknown => true,
+        }
+    }
+
+    /// What this kind says about the health of the endpoint that showed it.
+    pub const fn endpoint_outcome(self) -> Outcome {
+        match self {
+            Self::NetworkTransient
+            | Self::NetworkPermanent
+            | Self::Timeout
+            | Self::ServerError
+            | Self::StreamInterrupted => Outcome::Failure,
+            // Alive, but asking for less; and where nobody knows, half a vote.
+            Self::RateLimit | Self::Overloaded | Self::Unknown => Outcome::Degraded,
+            // The request, the caller's key or the model's answer: other callers fare well.
+            Self::QuotaExhausted
+            | Self::ModelUnavailable
+            | Self::ContextLimit
+            | Self::ContentFilter
+            | Self::AuthError
+            | Self::InvalidRequest
+            | Self::StateLost
+            | Self::ProcessDied
+            | Self::BadOutput
+            | Self::Cancelled => Outcome::Neutral,
         }
     }
 

@@ -8,14 +8,17 @@ pub mod breaker;
 pub mod budget;
 pub mod classify;
 pub mod cost;
+pub mod decision;
 pub mod evidence;
 pub mod failure;
 pub mod kind;
 pub mod policy;
+pub mod recovery;
 pub mod route;
 pub mod spend;
 pub mod time;
 pub mod window;
+pub mod world;
 
 pub use evidence::{Evidence, Exit, Surface, Transport};
 pub use failure::Failure;

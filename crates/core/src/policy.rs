@@ -181,11 +181,8 @@ pub struct Problem {
 }
 
 impl Policy {
-    /// The steps for this failure and the position of their list in the table.
-    ///
-    /// The position identifies the list for as long as the policy lives; the steps are empty
-    /// where not even `default` says anything.
-    pub fn steps(&self, failure: &Failure) -> (usize, &[StepRule]) {
+    /// The steps for this failure and what they answer to; none where not even `default` speaks.
+    pub fn steps(&self, failure: &Failure) -> (Trigger, &[StepRule]) {
         self.on.lookup(failure)
     }
 
@@ -261,15 +258,15 @@ impl StepTable {
         self.entries.iter().map(|(trigger, steps)| (*trigger, steps.as_slice()))
     }
 
-    fn lookup(&self, failure: &Failure) -> (usize, &[StepRule]) {
+    fn lookup(&self, failure: &Failure) -> (Trigger, &[StepRule]) {
         let by_status = failure.status.and_then(|status| self.position(Trigger::Status(status)));
         let found = by_status
             .or_else(|| self.position(Trigger::Kind(failure.kind)))
             .or_else(|| self.position(Trigger::Category(failure.category())))
             .or_else(|| self.position(Trigger::Default));
         match found {
-            Some(at) => (at, &self.entries[at].1),
-            None => (self.entries.len(), &[]),
+            Some(at) => (self.entries[at].0, &self.entries[at].1),
+            None => (Trigger::Default, &[]),
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::cost::Price;
+use crate::decision::Target;
 use crate::policy::VendorBoundary;
 
 /// Which endpoint of the [`World`](crate::world::World): an index, so a decision needs no map.
@@ -98,6 +99,13 @@ pub struct Route {
     /// How many of `models` are primary and chain.
     chain_len: usize,
     boundary: VendorBoundary,
+}
+
+/// A place in a route: a model and one of its endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) model: usize,
+    pub(crate) served: usize,
 }
 
 /// Why a route cannot be made.
@@ -239,14 +247,37 @@ impl Route {
         self.models.get(position).map(AsRef::as_ref)
     }
 
+    /// Where this model stands in the route.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.models.iter().position(|model| &*model.name == name)
+    }
+
     /// Whether a position lies on the ladder.
     pub(crate) fn is_rung(&self, position: usize) -> bool {
         position >= self.chain_len
     }
 
-    /// How many models there are, chain and ladder.
-    pub(crate) fn len(&self) -> usize {
-        self.models.len()
+    /// The model and target at a place.
+    pub(crate) fn look(&self, place: Place) -> Option<(&Model, Target)> {
+        let model = self.model(place.model)?;
+        let served = model.endpoints.get(place.served)?;
+        let target = Target { model: place.model as u8, served: place.served as u8, endpoint: served.endpoint };
+        Some((model, target))
+    }
+
+    /// The places from here on, in order: the model's endpoints, then the next model of the
+    /// chain. On the ladder there is no next model: climbing is a step of its own.
+    pub(crate) fn places_from(&self, place: Place) -> impl Iterator<Item = Place> {
+        let end = if self.is_rung(place.model) { place.model + 1 } else { self.chain_len };
+        (place.model..end.min(self.models.len())).flat_map(move |model| {
+            let first = if model == place.model { place.served } else { 0 };
+            (first..self.models[model].endpoints.len()).map(move |served| Place { model, served })
+        })
+    }
+
+    /// The first place of the stretch a place belongs to: the chain, or one rung.
+    pub(crate) fn start_of(&self, place: Place) -> Place {
+        Place { model: if self.is_rung(place.model) { place.model } else { 0 }, served: 0 }
     }
 
     /// Whether `model` may serve a request with these needs; asked before every change of model,

@@ -32,13 +32,14 @@ impl SpendBudget {
     /// Holds this much for a call about to start, if it still fits.
     pub fn reserve(&self, usd_micros: u64) -> bool {
         let mut ledger = self.lock();
-        let Some(held) = ledger.reserved_usd_micros.checked_add(usd_micros) else { return false };
-        let committed = ledger.settled_usd_micros.saturating_add(held);
-        if self.limit_usd_micros.is_some_and(|limit| committed > limit) {
-            return false;
-        }
+        let Some(held) = self.held_with(&ledger, usd_micros) else { return false };
         ledger.reserved_usd_micros = held;
         true
+    }
+
+    /// Whether this much would still fit.
+    pub fn would_fit(&self, usd_micros: u64) -> bool {
+        self.held_with(&self.lock(), usd_micros).is_some()
     }
 
     /// Ends a reservation with what the call really cost.
@@ -70,6 +71,14 @@ impl SpendBudget {
     /// The figures as they stand.
     pub fn ledger(&self) -> Ledger {
         *self.lock()
+    }
+
+    /// What would be held with this much more, if that keeps the limit.
+    fn held_with(&self, ledger: &Ledger, usd_micros: u64) -> Option<u64> {
+        let held = ledger.reserved_usd_micros.checked_add(usd_micros)?;
+        let committed = ledger.settled_usd_micros.saturating_add(held);
+        let fits = self.limit_usd_micros.is_none_or(|limit| committed <= limit);
+        fits.then_some(held)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Ledger> {

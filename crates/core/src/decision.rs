@@ -1,0 +1,291 @@
+//! What was decided about a failure, and why, in words.
+//!
+//! A decision is plain data without allocation; its words are made only when somebody reads them.
+//! The log, the dashboard, the answer's headers and `explain` all tell the same ones.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::breaker::Cause;
+use crate::cost::Estimate;
+use crate::kind::FailureKind;
+use crate::route::{EndpointId, Unfit};
+use crate::time::Instant;
+
+/// The step chosen for one failure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Which attempt failed.
+    pub attempt: u32,
+    /// How many attempts the request may make.
+    pub attempts_max: u32,
+    /// How it failed.
+    pub kind: FailureKind,
+    /// The step's name.
+    pub step: &'static str,
+    /// How long to wait before it.
+    pub wait: Duration,
+    /// Where the attempt went.
+    pub from: Target,
+    /// Where the next one goes, where that is known.
+    pub to: Option<Target>,
+    /// Why this step.
+    pub reason: Reason,
+    /// Why the step before it in the policy was not taken.
+    pub passed_over: Option<Skip>,
+    /// The session has used so many retries that a person should know.
+    pub warning: bool,
+    /// What an escalation costs, where the step is one.
+    pub escalation: Option<Escalation>,
+}
+
+/// Where an attempt goes: a model of the route, served at an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// Position of the model in the route.
+    pub model: u8,
+    /// Position of the endpoint in the model's list.
+    pub served: u8,
+    /// The endpoint.
+    pub endpoint: EndpointId,
+}
+
+/// A climb up the ladder.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Escalation {
+    /// Why.
+    pub reason: EscalationReason,
+    /// What it costs per turn, where prices and usage are known.
+    pub estimate: Option<Estimate>,
+}
+
+/// Why a session climbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EscalationReason {
+    /// A person asked for it.
+    Manual,
+    /// Retries did not help.
+    AutoAfterRetries,
+    /// The context is full.
+    ContextLimit,
+}
+
+/// Why a step was taken, or the operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The policy's backoff.
+    Backoff {
+        /// Which retry of the step.
+        retry: u32,
+        /// How many the step has.
+        of: u32,
+    },
+    /// The provider said how long.
+    ProviderWait {
+        /// Which retry of the step.
+        retry: u32,
+        /// How many the step has.
+        of: u32,
+    },
+    /// The policy's next target.
+    NextTarget,
+    /// A climb.
+    Escalated(EscalationReason),
+    /// Something the call needs is missing.
+    NeedsRepair,
+    /// The others go first.
+    OthersFirst,
+    /// A person decides.
+    PersonDecides,
+    /// A new run later.
+    NewRun {
+        /// Which restart.
+        restart: u32,
+        /// How many there are.
+        of: u32,
+    },
+    /// An allowance is empty; it fills as others succeed.
+    AllowanceEmpty(AllowanceName),
+    /// The person said yes.
+    PersonAgreed,
+    /// The operation goes on without this voice.
+    WithoutThisVoice,
+    /// The policy says to give up.
+    PolicyGivesUp,
+    /// No step is left.
+    StepsUsedUp,
+    /// The request made all its attempts.
+    AttemptsSpent,
+    /// The deadline has passed, or would.
+    Deadline,
+    /// Every endpoint refuses.
+    NoTarget {
+        /// The endpoint that will be asked again first.
+        endpoint: EndpointId,
+        /// What refuses.
+        cause: Refused,
+        /// When asking again may help.
+        until: Instant,
+    },
+    /// No model of the route can take the request.
+    NobodyFits(Unfit),
+    /// The route serves nothing at all.
+    NoEndpoint,
+    /// The spend budget does not cover the attempt.
+    Money,
+    /// The price is unknown and a spend budget holds.
+    PriceUnknown,
+    /// The caller left.
+    CallerLeft,
+    /// A report about an attempt that is not running.
+    NothingRunning,
+}
+
+/// What keeps an endpoint from being used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Its breaker.
+    Breaker(Cause),
+    /// Its credential's quota is exhausted.
+    SetAside,
+}
+
+/// Why a step of the policy was passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// It is used up.
+    UsedUp,
+    /// It speaks of another tool.
+    OtherTool,
+    /// The same request would fail again.
+    Pointless,
+    /// The provider asks for a longer wait than the policy accepts.
+    WaitTooLong {
+        /// What the provider asks for.
+        asked: Duration,
+        /// What the policy accepts.
+        accepted: Duration,
+    },
+    /// The wait would pass the deadline.
+    Deadline,
+    /// The session has used all its retries.
+    SessionSpent,
+    /// An allowance is empty.
+    AllowanceEmpty(AllowanceName),
+    /// No further target.
+    ChainEnds,
+    /// The next model cannot take the request.
+    Unfit(Unfit),
+    /// No higher rung.
+    LadderEnds,
+    /// Automatic escalation is switched off.
+    EscalationOff,
+    /// The budget does not cover it.
+    Money,
+    /// This face cannot take the step.
+    NotHere,
+}
+
+/// Which allowance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllowanceName {
+    /// Retries at the endpoint.
+    Retries,
+    /// Fallbacks of the project.
+    Fallbacks,
+}
+
+impl EscalationReason {
+    /// The name used in logs and APIs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::AutoAfterRetries => "auto_after_retries",
+            Self::ContextLimit => "context_limit",
+        }
+    }
+}
+
+impl AllowanceName {
+    /// The step this allowance pays for.
+    pub const fn step(self) -> &'static str {
+        match self {
+            Self::Retries => "retry",
+            Self::Fallbacks => "fallback",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Backoff { retry, of } => write!(f, "retry {retry} of {of}"),
+            Self::ProviderWait { retry, of } => write!(f, "retry {retry} of {of}, when the provider asked for it"),
+            Self::NextTarget => f.write_str("next target of the chain"),
+            Self::Escalated(EscalationReason::Manual) => f.write_str("a person asked for a more capable model"),
+            Self::Escalated(EscalationReason::AutoAfterRetries) => {
+                f.write_str("retries did not help: next rung of the ladder")
+            }
+            Self::Escalated(EscalationReason::ContextLimit) => {
+                f.write_str("the context is full: next rung of the ladder")
+            }
+            Self::NeedsRepair => f.write_str("what the call needs is brought back first"),
+            Self::OthersFirst => f.write_str("the others go first"),
+            Self::PersonDecides => f.write_str("a person decides about the next model"),
+            Self::NewRun { restart, of } => write!(f, "restart {restart} of {of}"),
+            Self::AllowanceEmpty(name) => write!(f, "the {name} allowance is empty and fills as others succeed"),
+            Self::PersonAgreed => f.write_str("the person agreed"),
+            Self::WithoutThisVoice => f.write_str("going on without it"),
+            Self::PolicyGivesUp => f.write_str("the policy gives up on this"),
+            Self::StepsUsedUp => f.write_str("no step of the policy is left"),
+            Self::AttemptsSpent => f.write_str("the request has made all its attempts"),
+            Self::Deadline => f.write_str("the deadline leaves no time"),
+            Self::NoTarget { cause, until, .. } => write!(f, "{cause} until {until}, and nothing else is left"),
+            Self::NobodyFits(unfit) => write!(f, "no model of the chain can take the request: {unfit}"),
+            Self::NoEndpoint => f.write_str("no endpoint serves this model"),
+            Self::Money => f.write_str("the spend budget does not cover another attempt"),
+            Self::PriceUnknown => f.write_str("the model's price is unknown and a spend budget holds"),
+            Self::CallerLeft => f.write_str("the caller left"),
+            Self::NothingRunning => f.write_str("no attempt was running"),
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Breaker(Cause::Open) => "its breaker is open",
+            Self::Breaker(Cause::Probing) => "its breaker is probing",
+            Self::Breaker(Cause::Forced) => "a person forced its breaker open",
+            Self::SetAside => "its credential is set aside",
+        })
+    }
+}
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UsedUp => f.write_str("the step is used up"),
+            Self::OtherTool => f.write_str("the step is for another tool"),
+            Self::Pointless => f.write_str("the same request would fail again"),
+            Self::WaitTooLong { asked, accepted } => {
+                write!(f, "the provider asks for {asked:?}, the policy waits at most {accepted:?}")
+            }
+            Self::Deadline => f.write_str("the wait would pass the deadline"),
+            Self::SessionSpent => f.write_str("the session has used all its retries"),
+            Self::AllowanceEmpty(name) => write!(f, "the {name} allowance is empty"),
+            Self::ChainEnds => f.write_str("the chain ends here"),
+            Self::Unfit(unfit) => write!(f, "the next model cannot take the request: {unfit}"),
+            Self::LadderEnds => f.write_str("the ladder ends here"),
+            Self::EscalationOff => f.write_str("automatic escalation is switched off"),
+            Self::Money => f.write_str("the spend budget does not cover it"),
+            Self::NotHere => f.write_str("the step cannot be taken here"),
+        }
+    }
+}
+
+impl fmt::Display for AllowanceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.step())
+    }
+}

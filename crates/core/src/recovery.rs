@@ -1,0 +1,487 @@
+//! One operation's way through its policy.
+//!
+//! ```text
+//! start ──▶ next ──▶ Attempt ──▶ succeeded ──▶ Done
+//!            ▲          │
+//!            │          └──▶ failed ──▶ Decision
+//!            └── Wait · Defer · Ask · Repair · Restart ◀──┘
+//! ```
+//!
+//! The driver performs what `next` returns and reports back; it holds no policy. The limits of
+//! SPEC 2.4 hold whatever the policy says and whatever the driver reports: attempts, deadline,
+//! session retries, allowances and money. The first attempt of a request is free; every further
+//! one has to be afforded, from the endpoint's retry allowance or the project's fallbacks.
+
+mod launch;
+mod steps;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::breaker::{self, Permit};
+use crate::cost::Usage;
+use crate::decision::{Decision, Reason, Target};
+use crate::failure::Failure;
+use crate::kind::FailureKind;
+use crate::policy::{Policy, Trigger};
+use crate::route::{Needs, Place, Route};
+use crate::time::Instant;
+use crate::world::{Project, Session, World};
+
+/// Everything one operation is planned with.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What to do about failures.
+    pub policy: Arc<Policy>,
+    /// Where it may go.
+    pub route: Arc<Route>,
+    /// What the request asks of a model.
+    pub needs: Needs,
+    /// Which steps the driver can take.
+    pub face: Face,
+    /// Who pays.
+    pub project: Arc<Project>,
+    /// The conversation it belongs to.
+    pub session: Arc<Session>,
+    /// The caller's own time limit, where it is known; the policy's holds too.
+    pub time_limit: Option<Duration>,
+    /// Restarts the task has had before this process knew it.
+    pub restarts_used: u32,
+    /// All of its randomness.
+    pub seed: u64,
+}
+
+/// Which steps a driver can take beyond retry, fallback and escalate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Face {
+    /// Bring back lost state or a dead service.
+    pub repair: bool,
+    /// Run the whole task anew.
+    pub restart: bool,
+    /// Let others speak first.
+    pub defer: bool,
+    /// Put a question to a person.
+    pub ask: bool,
+}
+
+/// What the driver must do now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// Make this attempt, then report `succeeded`, `failed` or `cancelled`.
+    Attempt(Attempt),
+    /// Call `next` again then.
+    Wait(Instant),
+    /// Put a question to a person, then report `answered`; call `next` at the latest at `skip`.
+    Ask(Question),
+    /// Let the others go first, then call `next`.
+    Defer,
+    /// Bring back what the call needs, then report `repaired`.
+    Repair,
+    /// Run the task anew: call `next` then.
+    Restart(Instant),
+    /// A decision was made without a new failure: log it, then call `next` again.
+    Decided(Decision),
+    /// It is over.
+    Done(Outcome),
+}
+
+/// One call of one model at one endpoint, or one run of one agent process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Where it goes.
+    pub target: Target,
+    /// Which attempt of the request this is.
+    pub number: u32,
+    /// How many there may be.
+    pub of: u32,
+    /// Why it goes there.
+    pub choice: Choice,
+    /// Tell the model what failed before.
+    pub with_context: bool,
+    /// Give it up then.
+    pub deadline: Instant,
+}
+
+/// Why an attempt goes where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The request's own target.
+    First,
+    /// The same target again.
+    Retry,
+    /// The next target after a failure.
+    Fallback,
+    /// The next rung of the ladder.
+    Escalation,
+    /// The target before it refused.
+    Rerouted,
+    /// Every breaker refused, and the throttle let it through.
+    Panic,
+}
+
+/// What a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The target that failed.
+    pub from: Target,
+    /// The target it would go to.
+    pub to: Target,
+    /// A reminder is due then.
+    pub nudge: Instant,
+    /// No answer by then counts as no.
+    pub skip: Instant,
+}
+
+/// A person's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Go to the target asked about.
+    Yes,
+    /// Do not.
+    No,
+}
+
+/// How an operation ended. Exactly one per operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was served.
+    Succeeded(Target),
+    /// It was not.
+    GaveUp(Reason),
+    /// It goes on without this voice.
+    Degraded,
+    /// The caller left.
+    Cancelled,
+}
+
+/// One operation's way through its policy.
+#[derive(Debug)]
+pub struct Recovery {
+    plan: Plan,
+    rng: fastrand::Rng,
+    deadline: Instant,
+    state: State,
+    /// Where the next attempt starts looking.
+    at: Place,
+    /// Why the next attempt goes there.
+    choice: Choice,
+    with_context: bool,
+    attempts: u32,
+    /// Retries since the model changed.
+    retries_on_model: u32,
+    /// How far each list of steps has been worked through at this target.
+    progress: Vec<Progress>,
+    /// What went wrong last.
+    failure: Option<Failure>,
+    /// Where it went wrong.
+    failed_at: Option<Target>,
+    failed_kind: FailureKind,
+    /// Only a larger window than this helps: the largest that was too small.
+    outgrown_window: u32,
+    deferred: bool,
+    asked: bool,
+    repairs: u32,
+    restarts: u32,
+    patience: u32,
+    /// The next attempt is paid from the project's fallbacks.
+    paid_fallback: bool,
+    /// The model the session was on before it climbed in this operation.
+    climbed_from: Option<u8>,
+}
+
+#[derive(Debug)]
+enum State {
+    Ready,
+    Running(Running),
+    Waiting { until: Instant, then: Then },
+    Deferring,
+    Asking { question: Question, place: Place },
+    Repairing,
+    Restarting { at: Instant },
+    Done(Outcome),
+}
+
+/// What follows a wait.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    Attempt,
+    /// An allowance was empty: look at the steps again.
+    Decide,
+}
+
+#[derive(Debug)]
+struct Running {
+    attempt: Attempt,
+    permit: Permit,
+    reserved_usd_micros: u64,
+    /// Paid from the project's fallbacks; given back if it serves.
+    paid_fallback: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    trigger: Trigger,
+    step: usize,
+    used: u32,
+    last_wait: Duration,
+}
+
+impl Recovery {
+    /// Plans an operation that has not attempted anything yet.
+    pub fn start(plan: Plan, now: Instant) -> Self {
+        let limit = plan.time_limit.map_or(plan.policy.deadline, |limit| limit.min(plan.policy.deadline));
+        let model = plan.session.escalated().and_then(|name| plan.route.position(&name)).unwrap_or(0);
+        Self {
+            rng: fastrand::Rng::with_seed(plan.seed),
+            deadline: now + limit,
+            state: State::Ready,
+            at: Place { model, served: 0 },
+            choice: Choice::First,
+            with_context: false,
+            attempts: 0,
+            retries_on_model: 0,
+            progress: Vec::new(),
+            failure: None,
+            failed_at: None,
+            failed_kind: FailureKind::Unknown,
+            outgrown_window: 0,
+            deferred: false,
+            asked: false,
+            repairs: 0,
+            restarts: plan.restarts_used,
+            patience: 0,
+            paid_fallback: false,
+            climbed_from: None,
+            plan,
+        }
+    }
+
+    /// What to do now.
+    pub fn next(&mut self, world: &World, now: Instant) -> Action {
+        loop {
+            match self.state {
+                State::Done(outcome) => return Action::Done(outcome),
+                State::Running(ref running) => return Action::Attempt(running.attempt),
+                State::Ready => self.launch(world, now),
+                State::Waiting { until, .. } if now < until => return Action::Wait(until),
+                State::Waiting { then: Then::Attempt, .. } => self.state = State::Ready,
+                State::Waiting { then: Then::Decide, .. } => return Action::Decided(self.decide(world, now)),
+                State::Deferring => {
+                    self.state = State::Ready;
+                    return Action::Defer;
+                }
+                State::Asking { question, .. } if now < question.skip => return Action::Ask(question),
+                State::Asking { .. } => return Action::Decided(self.decide(world, now)),
+                State::Repairing => return Action::Repair,
+                State::Restarting { at } if now < at => return Action::Restart(at),
+                State::Restarting { at } => self.run_anew(at),
+            }
+        }
+    }
+
+    /// The running attempt served.
+    pub fn succeeded(&mut self, usage: Usage, world: &World, now: Instant) {
+        let Some(running) = self.take_running() else { return };
+        let target = running.attempt.target;
+        self.settle(&running, usage);
+        if let Some(endpoint) = world.endpoint(target.endpoint) {
+            endpoint.breaker.record(running.permit, breaker::Outcome::Success, None, now);
+            endpoint.throttle.record(true, now);
+        }
+        self.plan.project.fallbacks.deposit();
+        if running.paid_fallback {
+            self.plan.project.fallbacks.refund();
+        }
+        self.plan.session.finished_turn(usage);
+        if self.plan.route.is_rung(self.at.model) {
+            let model = self.plan.route.model(self.at.model).map(|model| Arc::clone(&model.name));
+            self.plan.session.stick_to(model);
+        }
+        self.state = State::Done(Outcome::Succeeded(target));
+    }
+
+    /// The running attempt failed; `usage` is what it consumed all the same.
+    pub fn failed(&mut self, failure: Failure, usage: Usage, world: &World, now: Instant) -> Decision {
+        let Some(running) = self.take_running() else { return self.nothing_running(&failure) };
+        let target = running.attempt.target;
+        self.settle(&running, usage);
+        if let Some(endpoint) = world.endpoint(target.endpoint) {
+            let outcome = failure.kind.endpoint_outcome();
+            endpoint.breaker.record(running.permit, outcome, failure.retry_after, now);
+            if outcome != breaker::Outcome::Neutral {
+                endpoint.throttle.record(false, now);
+            }
+            if failure.kind == FailureKind::QuotaExhausted {
+                endpoint.set_aside(now + failure.retry_after.unwrap_or(self.plan.policy.quota_rest));
+            }
+        }
+        if failure.kind == FailureKind::ContextLimit {
+            let window = self.plan.route.model(self.at.model).and_then(|model| model.context_window);
+            self.outgrown_window = self.outgrown_window.max(window.unwrap_or(0));
+        }
+        self.failed_kind = failure.kind;
+        self.failed_at = Some(target);
+        self.failure = Some(failure);
+        self.decide(world, now)
+    }
+
+    /// A person answered; an answer nobody asked for changes nothing.
+    pub fn answered(&mut self, answer: Answer, world: &World, now: Instant) -> Option<Decision> {
+        let State::Asking { question, place } = self.state else { return None };
+        match answer {
+            Answer::No => Some(self.decide(world, now)),
+            Answer::Yes => {
+                self.move_to(place, Choice::Fallback);
+                self.state = State::Ready;
+                let decision = self.decision("fallback", Duration::ZERO, Reason::PersonAgreed);
+                Some(Decision { to: Some(question.to), ..decision })
+            }
+        }
+    }
+
+    /// The repair worked or did not.
+    pub fn repaired(&mut self, worked: bool, world: &World, now: Instant) -> Option<Decision> {
+        if !matches!(self.state, State::Repairing) {
+            return None;
+        }
+        if worked {
+            self.choice = Choice::Retry;
+            self.state = State::Ready;
+            return None;
+        }
+        Some(self.decide(world, now))
+    }
+
+    /// The caller left: whatever was held is given back.
+    pub fn cancelled(&mut self, usage: Usage, world: &World, now: Instant) {
+        if let Some(running) = self.take_running() {
+            self.settle(&running, usage);
+            if let Some(endpoint) = world.endpoint(running.attempt.target.endpoint) {
+                endpoint.breaker.record(running.permit, breaker::Outcome::Neutral, None, now);
+            }
+        }
+        if !matches!(self.state, State::Done(_)) {
+            self.state = State::Done(Outcome::Cancelled);
+        }
+    }
+
+    /// How many attempts have started.
+    pub const fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// How many restarts the task has had.
+    pub const fn restarts(&self) -> u32 {
+        self.restarts
+    }
+
+    /// When time is up.
+    pub const fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// What it was planned with.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What went wrong last.
+    pub fn last_failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    fn take_running(&mut self) -> Option<Running> {
+        match std::mem::replace(&mut self.state, State::Ready) {
+            State::Running(running) => Some(running),
+            other => {
+                self.state = other;
+                None
+            }
+        }
+    }
+
+    fn settle(&self, running: &Running, usage: Usage) {
+        let price = self.plan.route.model(running.attempt.target.model.into()).and_then(|model| model.price);
+        let cost = price.map_or(0, |price| price.cost_usd_micros(usage));
+        self.plan.project.spend.settle(running.reserved_usd_micros, cost);
+        self.plan.session.spend.settle(running.reserved_usd_micros, cost);
+    }
+
+    /// A new run of the task: the same plan from the beginning, with its own time.
+    fn run_anew(&mut self, at: Instant) {
+        self.deadline = at + self.plan.policy.deadline;
+        self.attempts = 0;
+        self.patience = 0;
+        self.repairs = 0;
+        self.move_to(Place { model: 0, served: 0 }, Choice::Retry);
+        self.state = State::Ready;
+    }
+
+    /// Another target: every list of steps starts from its beginning.
+    fn move_to(&mut self, place: Place, choice: Choice) {
+        if place.model != self.at.model {
+            self.retries_on_model = 0;
+        }
+        self.progress.clear();
+        self.at = place;
+        self.choice = choice;
+        self.with_context = false;
+    }
+
+    fn finish(&mut self, outcome: Outcome) {
+        let lost = !matches!(outcome, Outcome::Succeeded(_));
+        if lost && let Some(before) = self.climbed_from.take() {
+            // The climb did not help: the session returns to where it was.
+            let back = self.plan.route.is_rung(before.into()).then(|| self.plan.route.model(before.into())).flatten();
+            self.plan.session.stick_to(back.map(|model| Arc::clone(&model.name)));
+        }
+        self.state = State::Done(outcome);
+    }
+
+    fn give_up(&mut self, reason: Reason) -> Decision {
+        self.finish(Outcome::GaveUp(reason));
+        self.decision("give_up", Duration::ZERO, reason)
+    }
+
+    fn decision(&self, step: &'static str, wait: Duration, reason: Reason) -> Decision {
+        let nowhere = Target { model: 0, served: 0, endpoint: crate::route::EndpointId(0) };
+        Decision {
+            attempt: self.attempts,
+            attempts_max: self.plan.policy.attempts_max,
+            kind: self.failed_kind,
+            step,
+            wait,
+            from: self.failed_at.unwrap_or(nowhere),
+            to: None,
+            reason,
+            passed_over: None,
+            warning: false,
+            escalation: None,
+        }
+    }
+
+    fn nothing_running(&self, failure: &Failure) -> Decision {
+        Decision { kind: failure.kind, ..self.decision("give_up", Duration::ZERO, Reason::NothingRunning) }
+    }
+}
+
+impl Drop for Recovery {
+    /// A driver that vanished in mid-attempt must not leave money held. (Its probe has a lease.)
+    fn drop(&mut self) {
+        if let Some(running) = self.take_running() {
+            self.settle(&running, Usage::default());
+        }
+    }
+}
+
+impl Face {
+    /// A model call through the gateway: nothing to restart, nobody to ask.
+    pub const GATEWAY: Self = Self { repair: false, restart: false, defer: false, ask: false };
+    /// An agent task.
+    pub const TASK: Self = Self { repair: true, restart: true, defer: false, ask: false };
+    /// A council turn.
+    pub const COUNCIL: Self = Self { repair: false, restart: false, defer: true, ask: true };
+}
+
+#[cfg(test)]
+mod tests;

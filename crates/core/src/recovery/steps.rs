@@ -1,0 +1,356 @@
+//! Choosing the step: the policy's list for this failure, from where it was left off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Choice, Outcome, Progress, Question, Recovery, State, Then};
+use crate::backoff::{Backoff, Jitter};
+use crate::cost::Estimate;
+use crate::decision::{AllowanceName, Decision, Escalation, EscalationReason, Reason, Skip, Target};
+use crate::failure::Failure;
+use crate::kind::FailureKind;
+use crate::policy::{Ask, Restart, Retry, Step, Trigger};
+use crate::route::{Model, Place};
+use crate::time::Instant;
+use crate::world::World;
+
+/// How often an operation waits for an empty allowance before it gives up.
+const PATIENCE_MAX: u32 = 5;
+
+/// The waits for an empty allowance: short, because it fills as soon as others succeed.
+const PATIENCE_BASE: Duration = Duration::from_millis(500);
+const PATIENCE_CAP: Duration = Duration::from_secs(4);
+
+/// What became of one step of the list.
+enum Tried {
+    /// It is the next thing to do.
+    Taken(Decision),
+    /// It cannot be taken, now or later, at this target.
+    Skipped(Skip),
+    /// It could be taken if an allowance were not empty.
+    Denied(AllowanceName),
+}
+
+impl Recovery {
+    /// Picks the next step for the last failure.
+    pub(super) fn decide(&mut self, world: &World, now: Instant) -> Decision {
+        let Some(failure) = self.failure.take() else { return self.give_up(Reason::NothingRunning) };
+        let decision = self.choose_step(&failure, world, now);
+        self.failure = Some(failure);
+        decision
+    }
+
+    fn choose_step(&mut self, failure: &Failure, world: &World, now: Instant) -> Decision {
+        if failure.kind == FailureKind::Cancelled {
+            self.finish(Outcome::Cancelled);
+            return self.decision("give_up", Duration::ZERO, Reason::CallerLeft);
+        }
+        let spent = self.attempts >= self.plan.policy.attempts_max || now >= self.deadline;
+        if !spent && let Some(decision) = self.escalate_after_retries(failure) {
+            return decision;
+        }
+        let policy = Arc::clone(&self.plan.policy);
+        let (trigger, steps) = policy.steps(failure);
+        let mut progress = self.progress_of(trigger);
+        let mut passed_over = None;
+        let mut denied = None;
+        while let Some(rule) = steps.get(progress.step) {
+            let tried = if !rule.applies_to(failure.tool.as_deref()) {
+                Tried::Skipped(Skip::OtherTool)
+            } else if spent && makes_an_attempt(&rule.step) {
+                Tried::Skipped(Skip::UsedUp)
+            } else {
+                self.try_step(&rule.step, failure, progress, world, now)
+            };
+            match tried {
+                Tried::Taken(decision) => return Decision { passed_over, ..decision },
+                Tried::Skipped(skip) => passed_over = Some(skip),
+                Tried::Denied(name) => {
+                    passed_over = Some(Skip::AllowanceEmpty(name));
+                    denied = denied.or(Some((name, progress)));
+                }
+            }
+            progress = Progress { step: progress.step + 1, used: 0, ..progress };
+        }
+        let decision = match denied {
+            Some((name, progress)) => self.be_patient(name, progress, now),
+            None => self.give_up(self.last_reason(passed_over, now)),
+        };
+        Decision { passed_over, ..decision }
+    }
+
+    fn try_step(&mut self, step: &Step, failure: &Failure, progress: Progress, world: &World, now: Instant) -> Tried {
+        match step {
+            Step::Retry(retry) => self.try_retry(retry, failure, progress, world, now),
+            Step::Fallback => self.try_fallback(failure, world, now),
+            Step::Escalate => match failure.kind {
+                FailureKind::ContextLimit => self.try_escalate(EscalationReason::ContextLimit),
+                _ if self.plan.policy.escalate.auto => self.try_escalate(EscalationReason::AutoAfterRetries),
+                _ => Tried::Skipped(Skip::EscalationOff),
+            },
+            Step::Repair { max } => self.try_repair(*max),
+            Step::Defer => self.try_defer(),
+            Step::Ask(ask) => self.try_ask(*ask, failure, world, now),
+            Step::Restart(restart) => self.try_restart(*restart, now),
+            Step::Degrade => {
+                self.finish(Outcome::Degraded);
+                Tried::Taken(self.decision("degrade", Duration::ZERO, Reason::WithoutThisVoice))
+            }
+            Step::GiveUp => Tried::Taken(self.give_up(Reason::PolicyGivesUp)),
+        }
+    }
+
+    fn try_retry(
+        &mut self,
+        retry: &Retry,
+        failure: &Failure,
+        progress: Progress,
+        world: &World,
+        now: Instant,
+    ) -> Tried {
+        if progress.used >= retry.max {
+            return Tried::Skipped(Skip::UsedUp);
+        }
+        if pointless(failure.kind, progress.trigger, retry.with_context) {
+            return Tried::Skipped(Skip::Pointless);
+        }
+        let accepted = retry.backoff.cap();
+        if let Some(asked) = failure.retry_after.filter(|asked| *asked > accepted) {
+            return Tried::Skipped(Skip::WaitTooLong { asked, accepted });
+        }
+        let number = progress.used + 1;
+        let backoff = retry.backoff.delay(number, progress.last_wait, &mut self.rng);
+        let asked = failure.retry_after.unwrap_or_default();
+        let wait = backoff.max(asked);
+        if now + wait >= self.deadline {
+            return Tried::Skipped(Skip::Deadline);
+        }
+        let session_retries = self.plan.policy.session_retries;
+        if self.plan.session.retries_used() >= session_retries.max {
+            return Tried::Skipped(Skip::SessionSpent);
+        }
+        let endpoint = self.failed_at.and_then(|target| world.endpoint(target.endpoint));
+        if !endpoint.is_none_or(|endpoint| endpoint.retries.withdraw(now)) {
+            return Tried::Denied(AllowanceName::Retries);
+        }
+        // A request of the same session may have taken the last one in between.
+        let Some(used) = self.plan.session.take_retry(session_retries.max) else {
+            return Tried::Skipped(Skip::SessionSpent);
+        };
+        self.keep_progress(Progress { used: number, last_wait: backoff, ..progress });
+        self.retries_on_model += 1;
+        self.choice = Choice::Retry;
+        self.with_context = retry.with_context;
+        self.state = State::Waiting { until: now + wait, then: Then::Attempt };
+        let of = retry.max;
+        let reason = if asked > backoff {
+            Reason::ProviderWait { retry: number, of }
+        } else {
+            Reason::Backoff { retry: number, of }
+        };
+        let decision = self.decision("retry", wait, reason);
+        Tried::Taken(Decision { to: self.failed_at, warning: used >= session_retries.warn, ..decision })
+    }
+
+    fn try_fallback(&mut self, failure: &Failure, world: &World, now: Instant) -> Tried {
+        let (place, to) = match self.next_place(failure.kind, world, now) {
+            Ok(next) => next,
+            Err(skip) => return Tried::Skipped(skip),
+        };
+        if !self.plan.project.fallbacks.withdraw(now) {
+            return Tried::Denied(AllowanceName::Fallbacks);
+        }
+        self.paid_fallback = true;
+        self.move_to(place, Choice::Fallback);
+        self.state = State::Ready;
+        let decision = self.decision("fallback", Duration::ZERO, Reason::NextTarget);
+        Tried::Taken(Decision { to: Some(to), ..decision })
+    }
+
+    fn try_escalate(&mut self, reason: EscalationReason) -> Tried {
+        let route = Arc::clone(&self.plan.route);
+        let first = if route.is_rung(self.at.model) { self.at.model + 1 } else { route.chain().len() };
+        let mut skip = Skip::LadderEnds;
+        for rung in first.. {
+            let place = Place { model: rung, served: 0 };
+            let Some((model, to)) = route.look(place) else { break };
+            if let Err(unfit) = self.fits(model) {
+                skip = Skip::Unfit(unfit);
+                continue;
+            }
+            if !self.affordable(model) {
+                return Tried::Skipped(Skip::Money);
+            }
+            let before = self.plan.route.model(self.at.model).and_then(|model| model.price);
+            let usage = self.plan.session.usage_per_turn();
+            let prices = usage.zip(before.zip(model.price));
+            let estimate = prices.map(|(usage, (from, to))| Estimate::new(usage, from, to));
+            self.climbed_from = self.climbed_from.or(Some(self.at.model as u8));
+            self.move_to(place, Choice::Escalation);
+            self.state = State::Ready;
+            let decision = self.decision("escalate", Duration::ZERO, Reason::Escalated(reason));
+            let escalation = Some(Escalation { reason, estimate });
+            return Tried::Taken(Decision { to: Some(to), escalation, ..decision });
+        }
+        Tried::Skipped(skip)
+    }
+
+    /// Climbs before the policy's steps go on, where that is switched on and retries did not help.
+    fn escalate_after_retries(&mut self, failure: &Failure) -> Option<Decision> {
+        let escalate = self.plan.policy.escalate;
+        let due = escalate.auto && self.retries_on_model >= escalate.after_retries && failure.kind.may_pass();
+        if !due {
+            return None;
+        }
+        match self.try_escalate(EscalationReason::AutoAfterRetries) {
+            Tried::Taken(decision) => Some(decision),
+            Tried::Skipped(_) | Tried::Denied(_) => None,
+        }
+    }
+
+    fn try_repair(&mut self, max: u32) -> Tried {
+        if !self.plan.face.repair {
+            return Tried::Skipped(Skip::NotHere);
+        }
+        if self.repairs >= max {
+            return Tried::Skipped(Skip::UsedUp);
+        }
+        self.repairs += 1;
+        self.state = State::Repairing;
+        Tried::Taken(self.decision("repair", Duration::ZERO, Reason::NeedsRepair))
+    }
+
+    fn try_defer(&mut self) -> Tried {
+        if !self.plan.face.defer {
+            return Tried::Skipped(Skip::NotHere);
+        }
+        if self.deferred {
+            return Tried::Skipped(Skip::UsedUp);
+        }
+        self.deferred = true;
+        self.move_to(self.at, Choice::Retry);
+        self.state = State::Deferring;
+        Tried::Taken(self.decision("defer", Duration::ZERO, Reason::OthersFirst))
+    }
+
+    fn try_ask(&mut self, ask: Ask, failure: &Failure, world: &World, now: Instant) -> Tried {
+        if !self.plan.face.ask {
+            return Tried::Skipped(Skip::NotHere);
+        }
+        if self.asked {
+            return Tried::Skipped(Skip::UsedUp);
+        }
+        let (place, to) = match self.next_place(failure.kind, world, now) {
+            Ok(next) => next,
+            Err(skip) => return Tried::Skipped(skip),
+        };
+        let Some(from) = self.failed_at else { return Tried::Skipped(Skip::NotHere) };
+        self.asked = true;
+        let question = Question { from, to, nudge: now + ask.nudge, skip: now + ask.skip };
+        self.state = State::Asking { question, place };
+        let decision = self.decision("ask", Duration::ZERO, Reason::PersonDecides);
+        Tried::Taken(Decision { to: Some(to), ..decision })
+    }
+
+    fn try_restart(&mut self, restart: Restart, now: Instant) -> Tried {
+        if !self.plan.face.restart {
+            return Tried::Skipped(Skip::NotHere);
+        }
+        if self.restarts >= restart.max {
+            return Tried::Skipped(Skip::UsedUp);
+        }
+        self.restarts += 1;
+        let wait = restart.backoff.delay(self.restarts, Duration::ZERO, &mut self.rng);
+        self.state = State::Restarting { at: now + wait };
+        let reason = Reason::NewRun { restart: self.restarts, of: restart.max };
+        Tried::Taken(self.decision("restart", wait, reason))
+    }
+
+    /// Waits for an empty allowance instead of failing: it fills as soon as others succeed.
+    fn be_patient(&mut self, name: AllowanceName, progress: Progress, now: Instant) -> Decision {
+        let reason = Reason::AllowanceEmpty(name);
+        let backoff = Backoff::doubling(PATIENCE_BASE, PATIENCE_CAP, Jitter::Spread(0.5));
+        let wait = backoff.delay(self.patience + 1, Duration::ZERO, &mut self.rng);
+        if self.patience >= PATIENCE_MAX || now + wait >= self.deadline {
+            return self.give_up(reason);
+        }
+        self.patience += 1;
+        self.keep_progress(progress);
+        self.state = State::Waiting { until: now + wait, then: Then::Decide };
+        self.decision(name.step(), wait, reason)
+    }
+
+    /// The next place that could serve: another endpoint of the same model, where the failure
+    /// was not about the model itself, then the next models of the chain.
+    fn next_place(&self, kind: FailureKind, world: &World, now: Instant) -> Result<(Place, Target), Skip> {
+        let about_the_model = matches!(kind, FailureKind::ContextLimit | FailureKind::ContentFilter);
+        let mut skip = Skip::ChainEnds;
+        for place in self.plan.route.places_from(self.at) {
+            if place == self.at || about_the_model && place.model == self.at.model {
+                continue;
+            }
+            let Some((model, target)) = self.plan.route.look(place) else { continue };
+            if let Err(unfit) = self.fits(model) {
+                skip = Skip::Unfit(unfit);
+                continue;
+            }
+            let resting = world.endpoint(target.endpoint).is_none_or(|e| e.set_aside_until(now).is_some());
+            if !resting {
+                return Ok((place, target));
+            }
+        }
+        Err(skip)
+    }
+
+    fn affordable(&self, model: &Model) -> bool {
+        let (project, session) = (&self.plan.project.spend, &self.plan.session.spend);
+        match self.worst_cost(model) {
+            Some(cost) => project.would_fit(cost) && session.would_fit(cost),
+            None => !project.is_limited() && !session.is_limited(),
+        }
+    }
+
+    fn progress_of(&self, trigger: Trigger) -> Progress {
+        let fresh = Progress { trigger, step: 0, used: 0, last_wait: Duration::ZERO };
+        self.progress.iter().find(|known| known.trigger == trigger).copied().unwrap_or(fresh)
+    }
+
+    /// Remembers how far a list was worked through at this target.
+    fn keep_progress(&mut self, progress: Progress) {
+        match self.progress.iter_mut().find(|known| known.trigger == progress.trigger) {
+            Some(known) => *known = progress,
+            None => self.progress.push(progress),
+        }
+    }
+
+    /// The reason that tells most about why nothing is left.
+    fn last_reason(&self, passed_over: Option<Skip>, now: Instant) -> Reason {
+        match passed_over {
+            _ if now >= self.deadline => Reason::Deadline,
+            _ if self.attempts >= self.plan.policy.attempts_max => Reason::AttemptsSpent,
+            Some(Skip::Deadline) => Reason::Deadline,
+            Some(Skip::Unfit(unfit)) => Reason::NobodyFits(unfit),
+            Some(Skip::Money) => Reason::Money,
+            _ => Reason::StepsUsedUp,
+        }
+    }
+}
+
+/// Whether a step leads to another attempt of this run. When attempts or time are spent, a new
+/// run, degrading and giving up are what is left.
+fn makes_an_attempt(step: &Step) -> bool {
+    match step {
+        Step::Retry(_) | Step::Fallback | Step::Escalate | Step::Repair { .. } | Step::Defer | Step::Ask(_) => true,
+        Step::Restart(_) | Step::Degrade | Step::GiveUp => false,
+    }
+}
+
+/// Whether repeating the same request at the same target cannot help. A list that names the kind
+/// or the status is the user's own wish and is honoured, except where waiting is never right.
+fn pointless(kind: FailureKind, trigger: Trigger, with_context: bool) -> bool {
+    match kind {
+        FailureKind::QuotaExhausted | FailureKind::Cancelled => true,
+        FailureKind::ContextLimit => !with_context,
+        _ => !kind.may_pass() && matches!(trigger, Trigger::Category(_) | Trigger::Default),
+    }
+}
