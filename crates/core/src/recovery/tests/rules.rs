@@ -1,0 +1,420 @@
+//! One script per rule of SPEC 2.
+
+use super::templates::endpoint_that_never_trips;
+use super::*;
+
+fn fail(kind: &str) -> String {
+    format!("{kind}; 200")
+}
+
+#[test]
+fn a_provider_wait_is_a_floor() {
+    check(
+        &Script::new("session-manager").on("rate_limit", vec![three_growing()]).play("429 retry-after:7; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s rate_limit: retry in 7s: retry 1 of 3, when the provider asked for it
+         7s attempt 2 sonnet@one (retry)
+         7s succeeded with sonnet@one",
+    );
+}
+
+#[test]
+fn a_provider_wait_longer_than_the_policys_ends_the_step_at_once() {
+    check(
+        &Script::new("default").play("429 retry-after:31; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s rate_limit: fallback to sonnet@two: next target of the chain [the provider asks for 31s, the policy waits at most 30s]
+         0s attempt 2 sonnet@two (fallback)
+         0s succeeded with sonnet@two",
+    );
+}
+
+#[test]
+fn the_most_specific_entry_decides() {
+    let script = Script::new("default").on("http_529", vec![Step::Fallback]).on("overloaded", vec![Step::GiveUp]);
+    check(
+        &{ script }.play("529; overloaded"),
+        "0s attempt 1 sonnet@one (first)
+         0s overloaded: fallback to sonnet@two: next target of the chain
+         0s attempt 2 sonnet@two (fallback)
+         0s overloaded: give_up: the policy gives up on this
+         0s gave up: the policy gives up on this",
+    );
+}
+
+#[test]
+fn a_step_may_be_for_one_tool_only() {
+    let mut script = Script::new("default").policy(|policy| {
+        let bash = StepRule { step: Step::GiveUp, tool: Some("bash".to_owned()) };
+        policy.on.set("bad_output".parse().unwrap(), vec![bash, Step::Fallback.into()]);
+    });
+    check(
+        &script.play("bad_output; bad_output tool:read; bad_output tool:bash"),
+        "0s attempt 1 sonnet@one (first)
+         0s bad_output: fallback to sonnet@two: next target of the chain [the step is for another tool]
+         0s attempt 2 sonnet@two (fallback)
+         0s bad_output: fallback to haiku@three: next target of the chain [the step is for another tool]
+         0s attempt 3 haiku@three (fallback)
+         0s bad_output: give_up: the policy gives up on this
+         0s gave up: the policy gives up on this",
+    );
+}
+
+#[test]
+fn an_open_breaker_routes_to_the_next_endpoint_then_the_next_model() {
+    let mut script = Script::new("default");
+    trip(&script, 0);
+    check(
+        &script.play("200"),
+        "0s attempt 1 sonnet@two (rerouted)
+         0s succeeded with sonnet@two",
+    );
+    trip(&script, 1);
+    check(
+        &script.play("200"),
+        "0s attempt 1 haiku@three (rerouted)
+         0s succeeded with haiku@three",
+    );
+}
+
+#[test]
+fn when_every_breaker_is_open_a_throttled_share_still_goes_out() {
+    let mut script = Script::new("default");
+    (0..4).for_each(|endpoint| trip(&script, endpoint));
+    check(
+        &script.play("200"),
+        "0s attempt 1 sonnet@one (panic)
+         0s succeeded with sonnet@one",
+    );
+}
+
+#[test]
+fn when_the_throttle_is_shut_too_the_answer_names_the_breaker_and_when_it_tries_again() {
+    let mut script = Script::new("default");
+    for endpoint in 0..4 {
+        trip(&script, endpoint);
+        for _ in 0..1_000 {
+            script.world.endpoint(EndpointId(endpoint)).unwrap().throttle.record(false, script.now);
+        }
+    }
+    let told = script.play("");
+    assert!(told.starts_with("   0s gave up: its breaker is open until 2"), "{told}");
+    assert!(told.ends_with("s, and nothing else is left\n"), "{told}");
+}
+
+#[test]
+fn a_breaker_forced_open_is_not_used_even_in_panic() {
+    let mut script = Script::new("default").chain(&["sonnet"]);
+    for endpoint in 0..2 {
+        let reason = "key rotation".to_owned();
+        let until = Instant::from_millis(60_000);
+        let word = Override { mode: Mode::ForcedOpen, reason, until };
+        script.world.endpoint(EndpointId(endpoint)).unwrap().breaker.set_override(Some(word));
+    }
+    check(&script.play(""), "0s gave up: a person forced its breaker open until 60.000s, and nothing else is left");
+}
+
+#[test]
+fn exhausted_quota_sets_the_credential_aside_and_takes_the_next_target_at_once() {
+    let mut script = Script::new("default");
+    check(
+        &script.play("quota_exhausted retry-after:3600; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s quota_exhausted: fallback to sonnet@two: next target of the chain
+         0s attempt 2 sonnet@two (fallback)
+         0s succeeded with sonnet@two",
+    );
+    check(
+        &script.play("200"),
+        "0s attempt 1 sonnet@two (rerouted)
+         0s succeeded with sonnet@two",
+    );
+    script.now = Instant::from_millis(3_600_000);
+    assert!(script.play("200").contains("attempt 1 sonnet@one (first)"), "the credential is back");
+}
+
+#[test]
+fn exhausted_quota_is_never_waited_out_whatever_the_policy_says() {
+    let mut script = Script::new("default").on("http_429", vec![three_growing(), Step::Fallback]);
+    let mut recovery = script.start();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    let quota = Failure { status: Some(429), ..Failure::new(FailureKind::QuotaExhausted, "test") };
+    let decision = recovery.failed(quota, Usage::default(), &script.world, script.now);
+    assert_eq!((decision.step, decision.passed_over), ("fallback", Some(crate::decision::Skip::Pointless)));
+}
+
+#[test]
+fn quota_without_a_reset_rests_for_as_long_as_the_policy_says() {
+    let mut script = Script::new("default").policy(|policy| policy.quota_rest = Duration::from_secs(100));
+    script.play("quota_exhausted; 200");
+    let endpoint = script.world.endpoint(EndpointId(0)).unwrap();
+    assert_eq!(endpoint.set_aside_until(script.now), Some(Instant::from_millis(100_000)));
+    endpoint.take_back();
+    assert_eq!(endpoint.set_aside_until(script.now), None);
+}
+
+#[test]
+fn when_every_credential_is_set_aside_the_answer_says_until_when() {
+    let mut script = Script::new("default").chain(&["sonnet"]);
+    let told = script.play("quota_exhausted retry-after:300; quota_exhausted retry-after:200");
+    assert!(told.ends_with("gave up: no step of the policy is left\n"), "{told}");
+    check(&script.play(""), "0s gave up: its credential is set aside until 200.000s, and nothing else is left");
+}
+
+#[test]
+fn a_full_context_goes_only_to_a_larger_window() {
+    check(
+        &Script::new("default").play(&fail("context_limit")),
+        "0s attempt 1 sonnet@one (first)
+         0s context_limit: fallback to gpt@four: next target of the chain
+         0s attempt 2 gpt@four (fallback)
+         0s succeeded with gpt@four",
+    );
+    check(
+        &Script::new("default").chain(&["haiku"]).play(&fail("context_limit")),
+        "0s attempt 1 sonnet@one (first)
+         0s context_limit: escalate to giant@two: the context is full: next rung of the ladder [the next model cannot take the request: its context window is too small]
+         0s attempt 2 giant@two (escalation)
+         0s succeeded with giant@two",
+    );
+}
+
+#[test]
+fn a_target_is_checked_before_any_change_of_model() {
+    let needs =
+        |tokens, images| Needs { tokens, abilities: Abilities { images, ..Abilities::NONE }, ..Needs::default() };
+    let told = Script::new("default").needs(needs(10, true)).play("model_unavailable; model_unavailable; 200");
+    assert!(told.contains("fallback to gpt@four"), "haiku reads no images:\n{told}");
+    check(
+        &Script::new("default").needs(needs(500_000, false)).play(""),
+        "0s gave up: no model of the chain can take the request: its context window is too small",
+    );
+}
+
+#[test]
+fn a_strict_boundary_never_leaves_the_vendor() {
+    let script = Script::new("default").chain(&["haiku"]);
+    let told = { script }
+        .policy(|policy| policy.vendor_boundary = VendorBoundary::Strict)
+        .play("model_unavailable; model_unavailable; model_unavailable");
+    assert!(told.ends_with("gave up: no step of the policy is left\n"), "{told}");
+    assert!(!told.contains("gpt"), "{told}");
+}
+
+#[test]
+fn a_chain_of_the_model_itself_means_never() {
+    let told = Script::new("default").chain(&["sonnet"]).play("model_unavailable; model_unavailable");
+    assert!(!told.contains("haiku") && told.contains("[the chain ends here]"), "{told}");
+}
+
+#[test]
+fn what_would_fail_again_is_not_repeated_by_a_general_rule() {
+    let told = Script::new("session-manager").play("auth_error; 200");
+    assert!(
+        told.contains(
+            "auth_error: fallback to sonnet@two: next target of the chain [the same request would fail again]"
+        ),
+        "{told}"
+    );
+    let told = Script::new("session-manager").on("auth_error", vec![three_growing()]).play("auth_error; 200");
+    assert!(told.contains("auth_error: retry in 1s"), "a list that names the kind is the user's wish:\n{told}");
+}
+
+#[test]
+fn bad_output_is_retried_with_what_was_wrong() {
+    check(
+        &Script::new("default").play("bad_output; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s bad_output: retry in 250ms: retry 1 of 1
+         0s attempt 2 sonnet@one with context (retry)
+         0s succeeded with sonnet@one",
+    );
+}
+
+#[test]
+fn lost_state_is_repaired_and_the_call_repeated_without_a_retry() {
+    let mut script = Script::new("default").face(Face::TASK);
+    check(
+        &script.play("state_lost; repaired; state_lost; broken"),
+        "0s attempt 1 sonnet@one (first)
+         0s state_lost: repair: what the call needs is brought back first
+         0s repairing
+         0s attempt 2 sonnet@one (retry)
+         0s state_lost: repair: what the call needs is brought back first
+         0s repairing
+         0s state_lost: give_up: the policy gives up on this [the step is used up]
+         0s gave up: the policy gives up on this",
+    );
+    assert_eq!(script.session.retries_used(), 0);
+}
+
+#[test]
+fn a_face_takes_only_the_steps_it_can() {
+    let every = vec![Step::Repair { max: 1 }, Step::Defer, ask(), three_growing()];
+    let told = Script::new("default").on("timeout", every.clone()).play("timeout");
+    assert!(told.contains("retry in 1s: retry 1 of 3 [the step cannot be taken here]"), "{told}");
+    let told = Script::new("default").face(Face::COUNCIL).on("timeout", every).play("timeout");
+    assert!(told.contains("timeout: defer"), "{told}");
+}
+
+#[test]
+fn a_failed_climb_rolls_the_session_back() {
+    let mut script = Script::new("escalating").on("server_error", vec![Step::GiveUp]);
+    script.session.stick_to(None);
+    let told = script.play("context_limit; 500");
+    assert!(told.contains("escalate to giant@two"), "{told}");
+    assert_eq!(script.session.escalated(), None, "the climb did not help");
+
+    script.session.stick_to(Some(Arc::from("opus")));
+    let told = script.play("context_limit; 500");
+    assert!(told.starts_with("   0s attempt 1 opus@one (first)"), "a climb sticks to its session:\n{told}");
+    assert_eq!(script.session.escalated().as_deref(), Some("opus"), "back to where it was");
+}
+
+#[test]
+fn an_escalation_carries_its_estimate() {
+    let mut script = Script::new("escalating");
+    script.play("200");
+    let mut recovery = script.start();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    let full = Failure::new(FailureKind::ContextLimit, "test");
+    let decision = recovery.failed(full, Usage::default(), &script.world, script.now);
+    let escalation = decision.escalation.expect("a climb");
+    assert_eq!(escalation.reason.as_str(), "context_limit");
+    let estimate = escalation.estimate.expect("prices and usage are known");
+    assert_eq!((estimate.from_usd_micros, estimate.to_usd_micros), (4_500, 45_000));
+    assert_eq!(estimate.percent(), Some(900));
+}
+
+#[test]
+fn a_climb_the_budget_does_not_cover_is_passed_over() {
+    let mut script = Script::new("escalating").needs(needs_of_a_turn());
+    script.project = Project::new("default", 1.0, Some(20_000));
+    let told = script.play("context_limit");
+    assert!(told.contains("give_up: the spend budget does not cover another attempt"), "{told}");
+}
+
+#[test]
+fn money_is_reserved_before_and_settled_after() {
+    let mut script = Script::new("default").needs(needs_of_a_turn());
+    let session = Arc::clone(&script.session);
+    let mut recovery = script.start();
+    let project = Arc::clone(&recovery.plan().project);
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    assert_eq!(project.spend.ledger().reserved_usd_micros, 1_000 * 3 + 1_000 * 15);
+    let cut = Failure::new(FailureKind::StreamInterrupted, "test");
+    recovery.failed(cut, Usage { input_tokens: 1_000, output_tokens: 10 }, &script.world, script.now);
+    for spend in [&project.spend, &session.spend] {
+        let ledger = spend.ledger();
+        assert_eq!((ledger.reserved_usd_micros, ledger.settled_usd_micros), (0, 3_150), "a cut stream is charged too");
+    }
+}
+
+#[test]
+fn money_held_by_a_vanished_driver_is_given_back() {
+    let mut script = Script::new("default").needs(needs_of_a_turn());
+    let mut recovery = script.start();
+    let project = Arc::clone(&recovery.plan().project);
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    drop(recovery);
+    assert_eq!(project.spend.ledger().reserved_usd_micros, 0);
+}
+
+#[test]
+fn an_unknown_price_is_refused_under_a_spend_budget() {
+    let mut model = (**catalogue().model("sonnet").unwrap()).clone();
+    model.price = None;
+    let mut script = Script::new("default");
+    script.project = Project::new("default", 1.0, Some(1_000_000));
+    let mut plan = script.start().plan().clone();
+    plan.route = Arc::new(Route::single(model));
+    let mut recovery = Recovery::start(plan, script.now);
+    let action = recovery.next(&script.world, script.now);
+    assert_eq!(action, Action::Done(Outcome::GaveUp(Reason::PriceUnknown)));
+}
+
+#[test]
+fn a_session_budget_that_refuses_gives_the_projects_money_back() {
+    let mut script = Script::new("default").needs(needs_of_a_turn());
+    script.session = Arc::new(Session::new(Some(1)));
+    let mut recovery = script.start();
+    let action = recovery.next(&script.world, script.now);
+    assert_eq!(action, Action::Done(Outcome::GaveUp(Reason::Money)));
+    assert_eq!(recovery.plan().project.spend.ledger().reserved_usd_micros, 0);
+}
+
+#[test]
+fn the_caller_leaving_ends_it_and_counts_against_nobody() {
+    let mut script = Script::new("default");
+    check(
+        &script.play("cancel"),
+        "0s attempt 1 sonnet@one (first)
+         0s cancelled",
+    );
+    check(
+        &script.play("cancelled"),
+        "0s attempt 1 sonnet@one (first)
+         0s cancelled: give_up: the caller left
+         0s cancelled",
+    );
+}
+
+#[test]
+fn reports_nobody_expects_change_nothing() {
+    let mut script = Script::new("default");
+    let mut recovery = script.start();
+    let decision = recovery.failed(failure("429"), Usage::default(), &script.world, script.now);
+    assert_eq!(decision.reason, Reason::NothingRunning);
+    recovery.succeeded(Usage::default(), &script.world, script.now);
+    assert_eq!(recovery.answered(Answer::Yes, &script.world, script.now), None);
+    assert_eq!(recovery.repaired(true, &script.world, script.now), None);
+    let first = recovery.next(&script.world, script.now);
+    assert!(matches!(first, Action::Attempt(Attempt { number: 1, .. })));
+    assert_eq!(recovery.next(&script.world, script.now), first, "asking again starts nothing new");
+}
+
+#[test]
+fn a_route_without_endpoints_says_so() {
+    let mut model = (**catalogue().model("sonnet").unwrap()).clone();
+    model.endpoints.clear();
+    let mut script = Script::new("default");
+    let mut plan = script.start().plan().clone();
+    plan.route = Arc::new(Route::single(model));
+    let action = Recovery::start(plan, script.now).next(&script.world, script.now);
+    assert_eq!(action, Action::Done(Outcome::GaveUp(Reason::NoEndpoint)));
+}
+
+fn trip(script: &Script, endpoint: u16) {
+    let breaker = &script.world.endpoint(EndpointId(endpoint)).unwrap().breaker;
+    while let Ok(permit) = breaker.admit(script.now) {
+        breaker.record(permit, breaker::Outcome::Failure, None, script.now);
+    }
+}
+
+fn three_growing() -> Step {
+    let backoff = Backoff::new(Duration::from_secs(1), 2.0, Duration::from_secs(30), Jitter::Spread(0.0)).unwrap();
+    Step::Retry(crate::policy::Retry { max: 3, backoff, with_context: false })
+}
+
+fn ask() -> Step {
+    Step::Ask(crate::policy::Ask { nudge: Duration::from_secs(30), skip: Duration::from_secs(60) })
+}
+
+fn needs_of_a_turn() -> Needs {
+    Needs { tokens: 2_000, input_tokens: 1_000, output_tokens: 1_000, abilities: Abilities::NONE }
+}
+
+#[test]
+fn a_straggling_answer_to_a_question_is_ignored() {
+    let mut script =
+        Script::new("council").face(Face::COUNCIL).chain(&["opus"]).on("timeout", vec![ask(), Step::Degrade]);
+    script.world = World::new(ENDPOINTS.iter().map(|name| endpoint_that_never_trips(name)).collect());
+    let mut recovery = script.start();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    recovery.failed(failure("timeout"), Usage::default(), &script.world, script.now);
+    let Action::Ask(question) = recovery.next(&script.world, script.now) else { panic!("a question") };
+    assert!(matches!(recovery.next(&script.world, question.nudge), Action::Ask(_)), "a nudge changes nothing");
+    assert!(matches!(recovery.next(&script.world, question.skip), Action::Decided(_)));
+    assert_eq!(recovery.answered(Answer::Yes, &script.world, question.skip), None);
+    assert_eq!(recovery.next(&script.world, question.skip), Action::Done(Outcome::Degraded));
+}

@@ -1,0 +1,262 @@
+//! The numbers of the seed documents, template by template.
+
+use super::*;
+
+#[test]
+fn hardened_retries_the_network_five_times_then_restarts() {
+    let mut script = Script::new("hardened").face(Face::TASK);
+    let told = script.play("network_transient; timeout; 502");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s network_transient: retry in 1s: retry 1 of 5
+         1s attempt 2 sonnet@one (retry)
+         1s timeout: retry in 2s: retry 2 of 5
+         3s attempt 3 sonnet@one (retry)
+         3s server_error: fallback to sonnet@two: next target of the chain
+         3s attempt 4 sonnet@two (fallback)",
+    );
+    let mut script = Script::new("hardened").face(Face::TASK).chain(&["sonnet"]);
+    script.world = World::new(vec![endpoint_that_never_trips("one"), endpoint_that_never_trips("two")]);
+    let told = script.play(&"network_transient;".repeat(6));
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s network_transient: retry in 1s: retry 1 of 5
+         1s attempt 2 sonnet@one (retry)
+         1s network_transient: retry in 2s: retry 2 of 5
+         3s attempt 3 sonnet@one (retry)
+         3s network_transient: retry in 4s: retry 3 of 5
+         7s attempt 4 sonnet@one (retry)
+         7s network_transient: retry in 8s: retry 4 of 5
+         15s attempt 5 sonnet@one (retry)
+         15s network_transient: retry in 16s: retry 5 of 5
+         31s attempt 6 sonnet@one (retry)
+         31s network_transient: restart in 60s: restart 1 of 3 [the step is used up]
+         31s restart due
+         91s attempt 1 sonnet@one (retry)",
+    );
+}
+
+#[test]
+fn hardened_restarts_three_times_at_one_two_and_four_minutes() {
+    let mut script = Script::new("hardened").face(Face::TASK).on("timeout", vec![restart_of("hardened")]);
+    let told = script.play(&"timeout;".repeat(4));
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s timeout: restart in 60s: restart 1 of 3
+         0s restart due
+         60s attempt 1 sonnet@one (retry)
+         60s timeout: restart in 120s: restart 2 of 3
+         60s restart due
+         180s attempt 1 sonnet@one (retry)
+         180s timeout: restart in 240s: restart 3 of 3
+         180s restart due
+         420s attempt 1 sonnet@one (retry)
+         420s timeout: give_up: no step of the policy is left [the step is used up]
+         420s gave up: no step of the policy is left",
+    );
+}
+
+#[test]
+fn hardened_counts_rate_limits_against_the_breaker() {
+    assert!(template("hardened").unwrap().breaker.rate_limits_trip);
+    assert_eq!(template("hardened").unwrap().breaker.cooldown, Duration::from_secs(300));
+    assert_eq!(template("hardened").unwrap().breaker.failures, 5);
+}
+
+#[test]
+fn escalating_retries_three_times_then_falls_back() {
+    let told = Script::new("escalating").play("429; 500; timeout; 200");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s rate_limit: retry in 1s: retry 1 of 3
+         1s attempt 2 sonnet@one (retry)
+         1s server_error: retry in 1s: retry 1 of 3
+         2s attempt 3 sonnet@one (retry)
+         2s timeout: retry in 1s: retry 1 of 3
+         3s attempt 4 sonnet@one (retry)
+         3s succeeded with sonnet@one",
+    );
+    let told = Script::new("escalating").play("503; 503; 503; 503; 200");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s server_error: retry in 1s: retry 1 of 3
+         1s attempt 2 sonnet@one (retry)
+         1s server_error: retry in 2s: retry 2 of 3
+         3s attempt 3 sonnet@one (retry)
+         3s server_error: retry in 4s: retry 3 of 3
+         7s attempt 4 sonnet@one (retry)
+         7s server_error: fallback to sonnet@two: next target of the chain [automatic escalation is switched off]
+         7s attempt 5 sonnet@two (fallback)
+         7s succeeded with sonnet@two",
+    );
+}
+
+#[test]
+fn escalating_climbs_when_the_context_is_full() {
+    let mut script = Script::new("escalating");
+    let told = script.play("context_limit; 200");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s context_limit: escalate to giant@two: the context is full: next rung of the ladder
+         0s attempt 2 giant@two (escalation)
+         0s succeeded with giant@two",
+    );
+    assert_eq!(script.session.escalated().as_deref(), Some("giant"), "opus holds no more than sonnet");
+}
+
+#[test]
+fn escalating_climbs_after_retries_once_switched_on() {
+    let mut script =
+        Script::new("escalating").policy(|policy| policy.escalate = Escalate { auto: true, after_retries: 2 });
+    let told = script.play("429; 429; 429; 200");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s rate_limit: retry in 1s: retry 1 of 3
+         1s attempt 2 sonnet@one (retry)
+         1s rate_limit: retry in 2s: retry 2 of 3
+         3s attempt 3 sonnet@one (retry)
+         3s rate_limit: escalate to opus@one: retries did not help: next rung of the ladder
+         3s attempt 4 opus@one (escalation)
+         3s succeeded with opus@one",
+    );
+}
+
+#[test]
+fn patterns_retry_quickly_and_never_on_a_500() {
+    let told = Script::new("patterns").play("503; 503; 503; 200");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s server_error: retry in 100ms: retry 1 of 3
+         0s attempt 2 sonnet@one (retry)
+         0s server_error: retry in 200ms: retry 2 of 3
+         0s attempt 3 sonnet@one (retry)
+         0s server_error: retry in 400ms: retry 3 of 3
+         0s attempt 4 sonnet@one (retry)
+         0s succeeded with sonnet@one",
+    );
+    check(
+        &Script::new("patterns").play("500"),
+        "0s attempt 1 sonnet@one (first)
+         0s server_error: give_up: the policy gives up on this
+         0s gave up: the policy gives up on this",
+    );
+}
+
+#[test]
+fn council_climbs_its_four_levels() {
+    let mut script = Script::new("council").face(Face::COUNCIL);
+    script.primary = "haiku";
+    script.world = World::new(ENDPOINTS.iter().map(|name| endpoint_that_never_trips(name)).collect());
+    let script = script.chain(&["opus"]);
+    let level_one = "server_error; server_error; server_error; server_error;";
+    let expected_start = "0s attempt 1 haiku@three (first)
+         0s server_error: retry in 1s: retry 1 of 3
+         1s attempt 2 haiku@three (retry)
+         1s server_error: retry in 2s: retry 2 of 3
+         3s attempt 3 haiku@three (retry)
+         3s server_error: retry in 4s: retry 3 of 3
+         7s attempt 4 haiku@three (retry)
+         7s server_error: defer: the others go first [the step is used up]
+         7s deferred
+         7s attempt 5 haiku@three (retry)
+         7s server_error: retry in 1s: retry 1 of 3
+         8s attempt 6 haiku@three (retry)
+         8s server_error: retry in 2s: retry 2 of 3
+         10s attempt 7 haiku@three (retry)
+         10s server_error: retry in 4s: retry 3 of 3
+         14s attempt 8 haiku@three (retry)
+         14s server_error: ask to opus@one: a person decides about the next model [the step is used up]
+         14s asked about opus@one, nudge in 30s\n";
+    let play = |answer: &str| {
+        let mut script = Script { session: Arc::new(Session::new(None)), ..clone_of(&script) };
+        script.play(&format!("{level_one}{level_one}{answer}"))
+    };
+    let ending = |lines: &str| format!("{expected_start}{lines}");
+    check(
+        &play("yes; 200"),
+        &ending(
+            "14s server_error: fallback to opus@one: the person agreed
+             14s attempt 9 opus@one (fallback)
+             14s succeeded with opus@one",
+        ),
+    );
+    check(
+        &play("no"),
+        &ending(
+            "14s server_error: degrade: going on without it [the step is used up]
+             14s degraded",
+        ),
+    );
+    check(
+        &play("silence"),
+        &ending(
+            "74s server_error: degrade: going on without it [the step is used up]
+             74s degraded",
+        ),
+    );
+}
+
+#[test]
+fn session_manager_waits_five_seconds_three_times_then_falls_back() {
+    let told = Script::new("session-manager").play("429; 429; 429; 429; 200");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s rate_limit: retry in 5s: retry 1 of 3
+         5s attempt 2 sonnet@one (retry)
+         5s rate_limit: retry in 5s: retry 2 of 3
+         10s attempt 3 sonnet@one (retry)
+         10s rate_limit: retry in 5s: retry 3 of 3
+         15s attempt 4 sonnet@one (retry)
+         15s rate_limit: fallback to sonnet@two: next target of the chain [the step is used up]
+         15s attempt 5 sonnet@two (fallback)
+         15s succeeded with sonnet@two",
+    );
+}
+
+#[test]
+fn session_manager_retries_a_timeout_once_and_a_missing_model_never() {
+    let told = Script::new("session-manager").play("timeout; timeout; model_unavailable; unknown; unknown; 200");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s timeout: retry in 5s: retry 1 of 1
+         5s attempt 2 sonnet@one (retry)
+         5s timeout: fallback to sonnet@two: next target of the chain [the step is used up]
+         5s attempt 3 sonnet@two (fallback)
+         5s model_unavailable: fallback to haiku@three: next target of the chain
+         5s attempt 4 haiku@three (fallback)
+         5s unknown: retry in 5s: retry 1 of 2
+         10s attempt 5 haiku@three (retry)
+         10s unknown: retry in 10s: retry 2 of 2
+         20s attempt 6 haiku@three (retry)
+         20s succeeded with haiku@three",
+    );
+}
+
+fn restart_of(name: &str) -> Step {
+    let policy = without_jitter(template(name).unwrap());
+    let steps = policy.on.iter().flat_map(|(_, steps)| steps.to_vec());
+    steps.map(|rule| rule.step).find(|step| matches!(step, Step::Restart(_))).expect("the template restarts")
+}
+
+fn clone_of(script: &Script) -> Script {
+    let mut copy = Script::new("council").face(script.face);
+    copy.primary = script.primary;
+    copy.chain = script.chain.clone();
+    copy.world = World::new(ENDPOINTS.iter().map(|name| endpoint_that_never_trips(name)).collect());
+    copy
+}
+
+/// For scripts about steps, where the breaker would only get in the way.
+pub(super) fn endpoint_that_never_trips(name: &str) -> Endpoint {
+    Endpoint::new(name, Settings { failures: 1000, floor: 1000, ..Settings::default() }, 0.2, 1)
+}
