@@ -3,14 +3,17 @@
 //! Everything here is sans-IO: plain state machines that take events and the current time and
 //! return what to do. No sockets, no clock, no runtime, no randomness but the seed handed in.
 
+pub mod alert;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod classify;
+pub mod context;
 pub mod cost;
 pub mod decision;
 pub mod evidence;
 pub mod failure;
+pub mod health;
 pub mod kind;
 pub mod policy;
 pub mod recovery;
