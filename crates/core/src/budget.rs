@@ -4,7 +4,7 @@
 //! Balances are whole thousandths of an attempt, so what is deposited, withdrawn and lost to the
 //! cap adds up exactly.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::time::Instant;
@@ -20,13 +20,9 @@ pub struct Allowance {
     /// What trickles in per second, in thousandths of an attempt.
     reserve_per_sec: u64,
     cap: u64,
-    account: Mutex<Account>,
-}
-
-#[derive(Debug)]
-struct Account {
-    balance: u64,
-    trickled: Instant,
+    balance: AtomicU64,
+    /// Up to when the trickle has been paid out, in nanoseconds.
+    trickled: AtomicU64,
 }
 
 /// What an allowance starts with and holds at most, in attempts. Enough for a lone agent that
@@ -53,34 +49,36 @@ impl Allowance {
     fn new(share: f64, reserve_per_sec: f64, burst: u64) -> Self {
         let thousandths = |attempts: f64| (attempts.clamp(0.0, 1000.0) * ATTEMPT as f64).round() as u64;
         let cap = burst * ATTEMPT;
-        let account = Mutex::new(Account { balance: cap, trickled: Instant::ORIGIN });
-        Self { share: thousandths(share), reserve_per_sec: thousandths(reserve_per_sec), cap, account }
+        Self {
+            share: thousandths(share),
+            reserve_per_sec: thousandths(reserve_per_sec),
+            cap,
+            balance: AtomicU64::new(cap),
+            trickled: AtomicU64::new(0),
+        }
     }
 
     /// Earns one deposit.
     pub fn deposit(&self) {
-        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
-        account.balance = (account.balance + self.share).min(self.cap);
+        self.credit(self.share);
     }
 
     /// Gives an attempt back: it proved worth it.
     pub fn refund(&self) {
-        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
-        account.balance = (account.balance + ATTEMPT).min(self.cap);
+        self.credit(ATTEMPT);
     }
 
     /// Takes one attempt, if there is one.
     pub fn withdraw(&self, now: Instant) -> bool {
-        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
-        account.trickle(self.reserve_per_sec, self.cap, now);
-        let Some(rest) = account.balance.checked_sub(ATTEMPT) else { return false };
-        account.balance = rest;
-        true
+        self.trickle(now);
+        let taken =
+            self.balance.try_update(Ordering::Relaxed, Ordering::Relaxed, |balance| balance.checked_sub(ATTEMPT));
+        taken.is_ok()
     }
 
     /// Whole attempts left.
     pub fn left(&self) -> u64 {
-        self.account.lock().unwrap_or_else(PoisonError::into_inner).balance / ATTEMPT
+        self.balance.load(Ordering::Relaxed) / ATTEMPT
     }
 
     /// The most extra attempts that any `requests` deposits over `span` can ever pay for.
@@ -88,16 +86,22 @@ impl Allowance {
         let trickled = span.as_millis() as u64 * self.reserve_per_sec / 1000;
         (self.cap + deposits * self.share + trickled) / ATTEMPT
     }
-}
 
-impl Account {
-    fn trickle(&mut self, per_sec: u64, cap: u64, now: Instant) {
-        // Only whole thousandths move the mark, or frequent callers would round it all away.
-        let millis = u64::try_from(now.since(self.trickled).as_millis()).unwrap_or(u64::MAX);
-        let earned = millis.saturating_mul(per_sec) / 1000;
-        if earned > 0 {
-            self.balance = self.balance.saturating_add(earned).min(cap);
-            self.trickled = now;
+    fn credit(&self, thousandths: u64) {
+        // In good times the balance is at its cap, and one load is all this costs.
+        let credited = |balance: u64| (balance < self.cap).then(|| (balance + thousandths).min(self.cap));
+        _ = self.balance.try_update(Ordering::Relaxed, Ordering::Relaxed, credited);
+    }
+
+    fn trickle(&self, now: Instant) {
+        let paid = self.trickled.load(Ordering::Relaxed);
+        let millis = u64::try_from(now.since(Instant::from_nanos(paid)).as_millis()).unwrap_or(u64::MAX);
+        let earned = millis.saturating_mul(self.reserve_per_sec) / 1000;
+        // Only whole thousandths move the mark, or frequent callers would round it all away; and
+        // only the caller who moves it is paid, or two at once would earn the same time twice.
+        let moved = |paid| self.trickled.compare_exchange(paid, now.as_nanos(), Ordering::Relaxed, Ordering::Relaxed);
+        if earned > 0 && moved(paid).is_ok() {
+            self.credit(earned);
         }
     }
 }

@@ -127,7 +127,7 @@ mod tests {
             health.record(Ping::Failed, Instant::ORIGIN);
         }
         assert_eq!(health.verdict(Instant::ORIGIN), Verdict::Unhealthy);
-        assert_eq!(health.verdict(Instant::ORIGIN + Health::WINDOW), Verdict::Healthy);
+        assert_eq!(health.verdict(Instant::ORIGIN + 2 * Health::WINDOW), Verdict::Healthy);
     }
 
     #[test]

@@ -31,6 +31,10 @@ impl SpendBudget {
 
     /// Holds this much for a call about to start, if it still fits.
     pub fn reserve(&self, usd_micros: u64) -> bool {
+        if usd_micros == 0 && !self.is_limited() {
+            // A model nobody has priced, in a project nobody limits: no need for the lock.
+            return true;
+        }
         let mut ledger = self.lock();
         let Some(held) = self.held_with(&ledger, usd_micros) else { return false };
         ledger.reserved_usd_micros = held;
@@ -44,6 +48,9 @@ impl SpendBudget {
 
     /// Ends a reservation with what the call really cost.
     pub fn settle(&self, reserved_usd_micros: u64, actual_usd_micros: u64) {
+        if reserved_usd_micros == 0 && actual_usd_micros == 0 {
+            return;
+        }
         let mut ledger = self.lock();
         debug_assert!(ledger.reserved_usd_micros >= reserved_usd_micros, "a reservation is settled once");
         ledger.reserved_usd_micros = ledger.reserved_usd_micros.saturating_sub(reserved_usd_micros);

@@ -1,6 +1,6 @@
 //! Exact counts over a sliding window of time, without a lock on the way of a success.
 //!
-//! Ten buckets, each one atomic word that carries its own epoch: adding is one compare-and-swap,
+//! A ring of buckets, each one atomic word that carries its own epoch: adding is one addition,
 //! and a bucket left over from an earlier turn of the ring is recognised and replaced. Exact
 //! counts, not a moving average: in an average a tight burst has almost no weight and can hide a
 //! total outage (resilience.md, decision 4).
@@ -10,17 +10,27 @@ use std::time::Duration;
 
 use crate::time::Instant;
 
-const BUCKETS: u64 = 10;
+/// Slots of the ring; a power of two, so that finding one is a mask.
+const SLOTS: usize = 16;
 const EPOCH_BITS: u32 = 24;
 const COUNT_BITS: u32 = 20;
 const EPOCH_MASK: u64 = (1 << EPOCH_BITS) - 1;
-const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1;
+const ONE_GOOD: u64 = 1 << COUNT_BITS;
+const ONE_BAD: u64 = 1;
+/// Counts stop here, well before they could spill into their neighbour.
+const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1024;
 
-/// Counts of good and bad outcomes over the last `span`.
+/// Counts of good and bad outcomes over the last span, give or take one bucket.
+///
+/// On a cache line of its own: what is read beside it must not wait for its writers.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Window {
-    bucket_nanos: u64,
-    buckets: [AtomicU64; BUCKETS as usize],
+    slots: [AtomicU64; SLOTS],
+    /// A bucket lasts 2^shift nanoseconds: dividing by it is a shift.
+    shift: u32,
+    /// How many buckets cover the span.
+    buckets: u64,
 }
 
 /// What a window holds.
@@ -32,40 +42,36 @@ pub struct Counts {
     pub bad: u64,
 }
 
-/// One bucket, unpacked: 24 bits of epoch, then 20 bits for each count.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Bucket {
-    epoch: u64,
-    counts: Counts,
-}
-
 impl Window {
-    /// A window over the last `span`, in ten steps.
+    /// A window over the last `span`.
     pub fn new(span: Duration) -> Self {
-        let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        Self { bucket_nanos: (nanos / BUCKETS).max(1), buckets: Default::default() }
+        let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).clamp(SLOTS as u64, 1 << 62);
+        let bucket_nanos = nanos.div_ceil(SLOTS as u64).next_power_of_two();
+        let buckets = nanos.div_ceil(bucket_nanos);
+        Self { slots: Default::default(), shift: bucket_nanos.ilog2(), buckets }
     }
 
     /// Counts a good outcome.
     pub fn good(&self, now: Instant) {
-        self.add(now, |counts| counts.good = (counts.good + 1).min(COUNT_MAX));
+        self.add(now, ONE_GOOD);
     }
 
     /// Counts a bad outcome.
     pub fn bad(&self, now: Instant) {
-        self.add(now, |counts| counts.bad = (counts.bad + 1).min(COUNT_MAX));
+        self.add(now, ONE_BAD);
     }
 
     /// What the last span holds.
     pub fn counts(&self, now: Instant) -> Counts {
         let epoch = self.epoch(now);
         let mut sum = Counts::default();
-        for word in &self.buckets {
-            let bucket = Bucket::unpack(word.load(Ordering::Relaxed));
-            let age = epoch.wrapping_sub(bucket.epoch) & EPOCH_MASK;
-            if age < BUCKETS {
-                sum.good += bucket.counts.good;
-                sum.bad += bucket.counts.bad;
+        for slot in &self.slots {
+            let word = slot.load(Ordering::Relaxed);
+            let age = epoch.wrapping_sub(epoch_of(word)) & EPOCH_MASK;
+            if age < self.buckets {
+                let counts = counts_of(word);
+                sum.good += counts.good;
+                sum.bad += counts.bad;
             }
         }
         sum
@@ -73,30 +79,34 @@ impl Window {
 
     /// Forgets everything.
     pub fn clear(&self) {
-        for word in &self.buckets {
-            word.store(0, Ordering::Relaxed);
+        for slot in &self.slots {
+            slot.store(0, Ordering::Relaxed);
         }
     }
 
-    fn add(&self, now: Instant, change: impl Fn(&mut Counts)) {
+    fn add(&self, now: Instant, one: u64) {
         let epoch = self.epoch(now);
-        let word = &self.buckets[(epoch % BUCKETS) as usize];
-        let mut seen = word.load(Ordering::Relaxed);
-        loop {
-            let mut bucket = Bucket::unpack(seen);
-            if bucket.epoch != epoch {
-                bucket = Bucket { epoch, counts: Counts::default() };
+        let slot = &self.slots[epoch as usize % SLOTS];
+        let word = slot.load(Ordering::Relaxed);
+        if epoch_of(word) == epoch {
+            // Between the load and the addition the slot could only change hands if this thread
+            // slept through nearly the whole window; the harm would be one miscount.
+            let counts = counts_of(word);
+            if counts.good.max(counts.bad) < COUNT_MAX {
+                slot.fetch_add(one, Ordering::Relaxed);
             }
-            change(&mut bucket.counts);
-            match word.compare_exchange_weak(seen, bucket.pack(), Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(other) => seen = other,
-            }
+            return;
+        }
+        let fresh = epoch << (2 * COUNT_BITS) | one;
+        if slot.compare_exchange(word, fresh, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            // Another thread opened the bucket in between: add to it.
+            slot.fetch_add(one, Ordering::Relaxed);
         }
     }
 
     fn epoch(&self, now: Instant) -> u64 {
-        (now.as_nanos() / self.bucket_nanos) & EPOCH_MASK
+        // Epoch 0 marks an empty slot.
+        ((now.as_nanos() >> self.shift) + 1) & EPOCH_MASK
     }
 }
 
@@ -107,15 +117,14 @@ impl Counts {
     }
 }
 
-impl Bucket {
-    fn pack(self) -> u64 {
-        self.epoch << (2 * COUNT_BITS) | self.counts.good << COUNT_BITS | self.counts.bad
-    }
+/// A word holds 24 bits of epoch, then 20 bits for each count.
+const fn epoch_of(word: u64) -> u64 {
+    word >> (2 * COUNT_BITS)
+}
 
-    fn unpack(word: u64) -> Self {
-        let counts = Counts { good: word >> COUNT_BITS & COUNT_MAX, bad: word & COUNT_MAX };
-        Self { epoch: word >> (2 * COUNT_BITS), counts }
-    }
+const fn counts_of(word: u64) -> Counts {
+    let mask = (1 << COUNT_BITS) - 1;
+    Counts { good: word >> COUNT_BITS & mask, bad: word & mask }
 }
 
 #[cfg(test)]
@@ -134,16 +143,17 @@ mod tests {
         window.good(at(0));
         window.bad(at(5));
         assert_eq!(window.counts(at(9)), Counts { good: 1, bad: 1 });
-        assert_eq!(window.counts(at(10)), Counts { good: 0, bad: 1 });
-        assert_eq!(window.counts(at(15)), Counts::default());
+        assert_eq!(window.counts(at(11)), Counts { good: 0, bad: 1 });
+        assert_eq!(window.counts(at(16)), Counts::default());
     }
 
     #[test]
     fn the_event_that_rolls_the_bucket_is_counted() {
         let window = Window::new(Duration::from_secs(10));
-        window.bad(at(0));
-        window.bad(at(10));
-        assert_eq!(window.counts(at(10)), Counts { good: 0, bad: 1 });
+        for secs in 0..100 {
+            window.bad(at(secs * 20));
+            assert_eq!(window.counts(at(secs * 20)), Counts { good: 0, bad: 1 });
+        }
     }
 
     #[test]
@@ -158,12 +168,21 @@ mod tests {
 
     #[test]
     fn counts_saturate_and_do_not_spill_into_each_other() {
-        let word = Bucket { epoch: 5, counts: Counts { good: COUNT_MAX, bad: COUNT_MAX } }.pack();
-        let window = Window::new(Duration::from_nanos(10));
-        window.buckets[5].store(word, Ordering::Relaxed);
-        window.good(Instant::from_nanos(5));
-        window.bad(Instant::from_nanos(5));
-        assert_eq!(window.counts(Instant::from_nanos(5)), Counts { good: COUNT_MAX, bad: COUNT_MAX });
+        let window = Window::new(Duration::from_secs(100));
+        let slot = &window.slots[1];
+        slot.store(1 << (2 * COUNT_BITS) | (COUNT_MAX - 1) << COUNT_BITS | 7, Ordering::Relaxed);
+        for _ in 0..5 {
+            window.good(at(0));
+        }
+        assert_eq!(window.counts(at(0)), Counts { good: COUNT_MAX, bad: 7 });
+    }
+
+    #[test]
+    fn an_empty_window_holds_nothing_at_any_time() {
+        let window = Window::new(Duration::from_secs(1));
+        for nanos in [0, 1, 1 << 30, 1 << 53, u64::MAX] {
+            assert_eq!(window.counts(Instant::from_nanos(nanos)), Counts::default(), "{nanos}");
+        }
     }
 
     proptest! {
@@ -177,7 +196,8 @@ mod tests {
                 now += pause;
                 if good { window.good(at(now)) } else { window.bad(at(now)) }
                 all.push((now, good));
-                let recent = all.iter().filter(|(then, _)| now / 10 - then / 10 < 10);
+                let bucket = |secs: u64| (secs * 1_000_000_000) >> window.shift;
+                let recent = all.iter().filter(|(then, _)| bucket(now) - bucket(*then) < window.buckets);
                 let good = recent.clone().filter(|(_, good)| *good).count() as u64;
                 let bad = recent.count() as u64 - good;
                 prop_assert_eq!(window.counts(at(now)), Counts { good, bad });

@@ -319,7 +319,10 @@ mod model {
 
     impl Model {
         fn should_trip(&self, settings: &Settings, now: u64) -> bool {
-            let bucket = settings.window.as_millis() as u64 / 10;
+            // The window's own buckets: 16 slots, rounded up to a power of two of nanoseconds.
+            let width = (settings.window.as_nanos() as u64).div_ceil(16).next_power_of_two();
+            let buckets = (settings.window.as_nanos() as u64).div_ceil(width);
+            let bucket = |millis: u64| millis * 1_000_000 / width;
             let counted = |outcome: &Outcome| *outcome != Outcome::Neutral;
             let run = self
                 .outcomes
@@ -329,7 +332,7 @@ mod model {
                 .take_while(|(_, outcome)| *outcome == Outcome::Failure)
                 .count();
             let recent =
-                self.outcomes.iter().filter(|(at, outcome)| counted(outcome) && now / bucket - at / bucket < 10);
+                self.outcomes.iter().filter(|(at, outcome)| counted(outcome) && bucket(now) - bucket(*at) < buckets);
             let total = recent.clone().count();
             let bad = recent.filter(|(_, outcome)| *outcome != Outcome::Success).count();
             run >= settings.failures as usize
