@@ -23,7 +23,7 @@ fn plan() -> (World, Plan) {
         price: None,
     };
     let plan = Plan {
-        policy: Arc::new(template("default").unwrap()),
+        policy: Arc::new(template("default").expect("a shipped template")),
         route: Arc::new(Route::single(model)),
         needs: Needs::default(),
         face: Face::GATEWAY,
