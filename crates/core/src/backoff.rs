@@ -92,6 +92,11 @@ impl Backoff {
         if seconds < self.cap.as_secs_f64() { Duration::from_secs_f64(seconds) } else { self.cap }
     }
 
+    /// The same delays without their spread.
+    pub const fn without_jitter(self) -> Self {
+        Self { jitter: Jitter::Spread(0.0), ..self }
+    }
+
     /// The first delay.
     pub const fn base(&self) -> Duration {
         self.base

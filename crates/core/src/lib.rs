@@ -16,6 +16,7 @@ pub mod failure;
 pub mod health;
 pub mod kind;
 pub mod policy;
+pub mod preview;
 pub mod recovery;
 pub mod route;
 pub mod spend;

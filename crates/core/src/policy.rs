@@ -186,6 +186,18 @@ impl Policy {
         self.on.lookup(failure)
     }
 
+    /// The same policy with waits that can be stated beforehand.
+    pub fn without_jitter(mut self) -> Self {
+        for rule in self.on.entries.iter_mut().flat_map(|(_, steps)| steps) {
+            match &mut rule.step {
+                Step::Retry(retry) => retry.backoff = retry.backoff.without_jitter(),
+                Step::Restart(restart) => restart.backoff = restart.backoff.without_jitter(),
+                _ => {}
+            }
+        }
+        self
+    }
+
     /// Everything in this policy that cannot be, for the loader to refuse.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();

@@ -227,6 +227,13 @@ impl Route {
         Self { models: vec![Arc::new(model)], chain_len: 1, boundary: VendorBoundary::Open }
     }
 
+    /// A route of these models and rungs, known to be possible.
+    pub(crate) fn of(chain: Vec<Model>, ladder: Vec<Model>) -> Self {
+        let chain_len = chain.len();
+        let models = chain.into_iter().chain(ladder).map(Arc::new).collect();
+        Self { models, chain_len, boundary: VendorBoundary::Open }
+    }
+
     /// The model asked for.
     pub fn primary(&self) -> &Model {
         &self.models[0]
@@ -325,5 +332,120 @@ impl fmt::Display for Unfit {
             Self::Thinking => "it does not think aloud",
             Self::Vendor => "it is another vendor's and the boundary is strict",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalogue() -> Catalogue {
+        let model = |name: &str, vendor: &str, fallback: &[&str]| Model {
+            name: Arc::from(name),
+            vendor: Arc::from(vendor),
+            endpoints: vec![Served { endpoint: EndpointId(0), alias: None }; 2],
+            fallback: fallback.iter().map(|name| Arc::from(*name)).collect(),
+            context_window: None,
+            abilities: Abilities::NONE,
+            price: None,
+        };
+        Catalogue::new(
+            [
+                model("haiku", "anthropic", &["gpt"]),
+                model("sonnet", "anthropic", &["haiku", "gpt"]),
+                model("opus", "anthropic", &["opus"]),
+                model("gpt", "openai", &["sonnet"]),
+            ],
+            vec![vec!["mini".into(), "gpt".into()], ["haiku", "sonnet", "gpt", "opus"].map(Arc::from).to_vec()],
+        )
+    }
+
+    fn route(model: &str, chain: Option<&[&str]>, boundary: VendorBoundary) -> Result<Vec<String>, RouteError> {
+        let catalogue = catalogue();
+        let chain: Option<Vec<Arc<str>>> = chain.map(|names| names.iter().map(|name| Arc::from(*name)).collect());
+        let route = catalogue.route(catalogue.model(model).unwrap(), chain.as_deref(), boundary)?;
+        let names = |models: &[Arc<Model>]| models.iter().map(|m| m.name.to_string()).collect::<Vec<_>>().join(" ");
+        Ok(vec![names(route.chain()), names(route.ladder())])
+    }
+
+    #[test]
+    fn a_route_is_the_model_its_chain_and_the_rungs_above_it() {
+        assert_eq!(route("sonnet", None, VendorBoundary::Open).unwrap(), ["sonnet haiku gpt", "gpt opus"]);
+        assert_eq!(route("sonnet", Some(&["opus"]), VendorBoundary::Open).unwrap(), ["sonnet opus", "gpt opus"]);
+        assert_eq!(route("sonnet", Some(&[]), VendorBoundary::Open).unwrap(), ["sonnet", "gpt opus"]);
+        assert_eq!(route("gpt", None, VendorBoundary::Open).unwrap(), ["gpt sonnet", ""], "the first ladder counts");
+    }
+
+    #[test]
+    fn its_own_name_alone_means_never() {
+        assert_eq!(route("opus", None, VendorBoundary::Open).unwrap(), ["opus", ""]);
+        assert_eq!(route("opus", None, VendorBoundary::Strict).unwrap(), ["opus", ""]);
+    }
+
+    #[test]
+    fn an_impossible_chain_names_its_entry() {
+        let error = |model, chain: &[&str], boundary| route(model, Some(chain), boundary).unwrap_err().to_string();
+        let open = VendorBoundary::Open;
+        assert_eq!(error("sonnet", &["gtp"], open), "`gtp` in the chain of `sonnet` is not a known model");
+        assert_eq!(error("sonnet", &["gpt", "gpt"], open), "`gpt` appears twice in the chain of `sonnet`");
+        assert_eq!(error("sonnet", &["gpt", "sonnet"], open), "`sonnet` appears twice in the chain of `sonnet`");
+        assert_eq!(
+            error("sonnet", &["haiku", "gpt"], VendorBoundary::Strict),
+            "`gpt` in the chain of `sonnet` is made by `openai`, not `anthropic`"
+        );
+    }
+
+    #[test]
+    fn a_strict_boundary_leaves_the_other_vendors_rungs_out() {
+        assert_eq!(route("sonnet", Some(&["haiku"]), VendorBoundary::Strict).unwrap(), ["sonnet haiku", "opus"]);
+    }
+
+    #[test]
+    fn a_chain_has_an_end() {
+        let names: Vec<String> = (0..40).map(|index| format!("m{index}")).collect();
+        let model = |name: &String| Model {
+            name: Arc::from(name.as_str()),
+            fallback: Vec::new(),
+            ..(**catalogue().model("gpt").unwrap()).clone()
+        };
+        let catalogue = Catalogue::new(names.iter().map(model), Vec::new());
+        let chain: Vec<Arc<str>> = names[1..].iter().map(|name| Arc::from(name.as_str())).collect();
+        let primary = catalogue.model("m0").unwrap();
+        assert!(catalogue.route(primary, Some(&chain[..31]), VendorBoundary::Open).is_ok());
+        let error = catalogue.route(primary, Some(&chain), VendorBoundary::Open).unwrap_err();
+        assert_eq!(error.to_string(), "the chain of `m0` has more than 32 models");
+    }
+
+    #[test]
+    fn places_are_walked_endpoint_by_endpoint_then_model_by_model() {
+        let catalogue = catalogue();
+        let sonnet = catalogue.model("sonnet").unwrap();
+        let route = catalogue.route(sonnet, None, VendorBoundary::Open).unwrap();
+        let walk = |model, served| -> String {
+            let places = route.places_from(Place { model, served });
+            places.map(|place| format!("{}.{} ", place.model, place.served)).collect()
+        };
+        assert_eq!(walk(0, 0), "0.0 0.1 1.0 1.1 2.0 2.1 ");
+        assert_eq!(walk(1, 1), "1.1 2.0 2.1 ");
+        assert_eq!(walk(4, 0), "4.0 4.1 ", "a rung leads nowhere by itself");
+        assert_eq!(walk(9, 0), "");
+    }
+
+    #[test]
+    fn what_a_model_lacks_is_named() {
+        let catalogue = catalogue();
+        let gpt = catalogue.model("gpt").unwrap();
+        let route = catalogue.route(gpt, Some(&[]), VendorBoundary::Strict).unwrap();
+        let model = Model { context_window: Some(100), ..(**gpt).clone() };
+        let check = |tokens, abilities| route.check(&model, &Needs { tokens, abilities, ..Needs::default() });
+        assert_eq!(check(100, Abilities::NONE), Ok(()));
+        assert_eq!(check(101, Abilities::NONE), Err(Unfit::Window));
+        assert_eq!(check(1, Abilities { tools: true, ..Abilities::NONE }), Err(Unfit::Tools));
+        assert_eq!(check(1, Abilities { images: true, ..Abilities::NONE }), Err(Unfit::Images));
+        assert_eq!(check(1, Abilities { thinking: true, ..Abilities::NONE }), Err(Unfit::Thinking));
+        let able = Model { abilities: Abilities::ALL, ..model.clone() };
+        assert_eq!(route.check(&able, &Needs { abilities: Abilities::ALL, ..Needs::default() }), Ok(()));
+        let stranger = Model { vendor: Arc::from("xai"), ..model.clone() };
+        assert_eq!(route.check(&stranger, &Needs::default()), Err(Unfit::Vendor));
     }
 }

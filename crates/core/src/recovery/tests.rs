@@ -39,7 +39,7 @@ impl Script {
         let endpoint = |(seed, name): (usize, &&str)| Endpoint::new(name, settings, 0.2, seed as u64);
         let world = World::new(ENDPOINTS.iter().enumerate().map(endpoint).collect());
         Self {
-            policy: without_jitter(template(policy).expect("a shipped template")),
+            policy: template(policy).expect("a shipped template").without_jitter(),
             face: Face::GATEWAY,
             world,
             project: Project::new("default", 1.0, None),
@@ -249,23 +249,4 @@ fn failure(report: &str) -> Failure {
 fn name(route: &Route, target: Target) -> String {
     let model = route.model(target.model.into()).map_or("?", |model| &*model.name);
     format!("{model}@{}", ENDPOINTS[usize::from(target.endpoint.0)])
-}
-
-/// The same policy with the middle of every jitter, so that a script can state its waits.
-fn without_jitter(mut policy: Policy) -> Policy {
-    let plain = |backoff: Backoff| {
-        Backoff::new(backoff.base(), backoff.multiplier(), backoff.cap(), Jitter::Spread(0.0)).expect("was possible")
-    };
-    let entries: Vec<_> = policy.on.iter().map(|(trigger, steps)| (trigger, steps.to_vec())).collect();
-    for (trigger, mut steps) in entries {
-        for rule in &mut steps {
-            match &mut rule.step {
-                Step::Retry(retry) => retry.backoff = plain(retry.backoff),
-                Step::Restart(restart) => restart.backoff = plain(restart.backoff),
-                _ => {}
-            }
-        }
-        policy.on.set(trigger, steps);
-    }
-    policy
 }

@@ -243,7 +243,7 @@ fn session_manager_retries_a_timeout_once_and_a_missing_model_never() {
 }
 
 fn restart_of(name: &str) -> Step {
-    let policy = without_jitter(template(name).unwrap());
+    let policy = template(name).unwrap().without_jitter();
     let steps = policy.on.iter().flat_map(|(_, steps)| steps.to_vec());
     steps.map(|rule| rule.step).find(|step| matches!(step, Step::Restart(_))).expect("the template restarts")
 }
