@@ -10,7 +10,8 @@
 //!    A class beats the **status** (a 403 whose code is `rate_limited`). A status beats a
 //!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1";
 //! 3. between equal weights, the kind that leaves the caller fewer choices;
-//! 4. between equal kinds, what stands first in the text.
+//! 4. between equal kinds, what stands first in the table: a provider's own words before the
+//!    families of phrases that many share.
 //!
 //! Structured codes and phrases go through the same order, so a specific message beats a generic
 //! code and a specific code beats a generic message. Statuses stated in a text count like the

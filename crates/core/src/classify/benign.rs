@@ -47,7 +47,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.passed_test",
-        r"^\s*(?:test \S+ \.\.\. ok|test result: ok|ok\s+\d*\s*-?\s.*|--- PASS: .*|PASS(?:ED)?[:\s].*|\S+ PASSED.*|[✓✔√] .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
+        r"^\s*(?:test \S+ \.\.\. ok|test result: ok|ok\s+\d*\s*-?\s.*|--- PASS: .*|PASS(?:ED)?[:\s].*|\S+ PASSED.*|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
         "test gateway::retries_on_429 ... ok",
     ),
     benign(
@@ -67,7 +67,7 @@ pub const BENIGN: &[Benign] = &[
         "**Timeout:** requests that timed out are retried",
     ),
     benign("benign.table_row", r"^\s*\|.*\|\s*$", "| 429 | Too Many Requests | rate limit exceeded |"),
-    benign("benign.comment", r#"^\s*(?://|/\*|\*/|\* |<!--|"""|''').*"#, "// Retry when the connection was refused"),
+    benign("benign.comment", r#"^\s*(?://|/\*|\*/|<!--|"""|''').*"#, "// Retry when the connection was refused"),
     benign("benign.shell_comment", r"^\s*# .*", "# handle 429 Too Many Requests"),
     benign(
         "benign.declaration",
@@ -106,7 +106,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.advice",
-        r"^\s*(?:[-*•] |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note:|tip:|how to\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
+        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note:|tip:|how to\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
         "If you see 429 Too Many Requests, lower your request rate.",
     ),
 ];

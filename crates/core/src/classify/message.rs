@@ -46,7 +46,11 @@ fn field_value(lower: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     let open = end + 2 + usize::from(lower.get(end + 2) == Some(&b' '));
     let quote = *lower.get(open).filter(|byte| matches!(byte, b'"' | b'\''))?;
     let value = &lower[open + 1..];
-    let ends = |at: &usize| matches!(value[at + 1..].first(), None | Some(b',' | b'}' | b']' | b' ' | b'"' | b'\''));
+    let ends = |at: &usize| match value[at + 1..] {
+        [] | [b',' | b'}' | b']' | b'"' | b'\'', ..] => true,
+        [b' ', next, ..] => matches!(next, b'}' | b']'),
+        _ => false,
+    };
     let len = memchr::memchr_iter(quote, value).find(ends).unwrap_or(value.len());
     (len > 0).then_some(open + 1..open + 1 + len)
 }

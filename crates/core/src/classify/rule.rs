@@ -156,8 +156,8 @@ pub(super) fn precedence(weight: Weight, kind: FailureKind) -> u16 {
 /// that is too long is not helped by waiting, and a dead process says nothing about why.
 const PRECEDENCE: [FailureKind; 18] = [
     FailureKind::ContentFilter,
-    FailureKind::ContextLimit,
     FailureKind::QuotaExhausted,
+    FailureKind::ContextLimit,
     FailureKind::ModelUnavailable,
     FailureKind::StateLost,
     FailureKind::Overloaded,

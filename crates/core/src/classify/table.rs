@@ -66,7 +66,8 @@ const CODE_FIELDS: &[&str] = &[
 /// A compiled table.
 pub(super) struct Table {
     rules: Vec<&'static Rule>,
-    precedences: Vec<u16>,
+    /// Higher decides: precedence first, then the earlier place in the table.
+    ranks: Vec<u32>,
     literals: AhoCorasick,
     /// What each literal may be part of.
     targets: Vec<Vec<Target>>,
@@ -117,8 +118,9 @@ impl Table {
             .kind(Some(AhoCorasickKind::DFA))
             .build(&builder.literals)
             .expect("a few thousand short literals are far below the limits of the automaton");
-        let precedences = rules.iter().map(|rule| rule.precedence()).collect();
-        Self { rules, precedences, literals, targets: builder.targets, patterns: builder.patterns }
+        let ranks = rules.iter().enumerate();
+        let ranks = ranks.map(|(index, rule)| (u32::from(rule.precedence()) << 16) | (0xffff - index as u32)).collect();
+        Self { rules, ranks, literals, targets: builder.targets, patterns: builder.patterns }
     }
 
     /// Every rule, in the order of the table.
@@ -157,7 +159,7 @@ impl Table {
                     }
                 };
                 if let Some((rule, span)) = span {
-                    best = self.precedences[usize::from(rule)];
+                    best = self.ranks[usize::from(rule)];
                     found.rule = Some((self.rules[usize::from(rule)], span));
                 }
             }
@@ -165,9 +167,9 @@ impl Table {
         found
     }
 
-    fn outranks(&self, rule: u16, best: u16, status: Option<u16>) -> bool {
+    fn outranks(&self, rule: u16, best: u32, status: Option<u16>) -> bool {
         let index = usize::from(rule);
-        if self.precedences[index] <= best {
+        if self.ranks[index] <= best {
             return false;
         }
         let statuses = self.rules[index].statuses;
@@ -217,7 +219,8 @@ impl Pattern {
 /// word can be nothing else.
 pub(super) fn is_code(text: &[u8], span: Range<usize>, anywhere: bool) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    if text[..span.start].last().is_some_and(is_word) || text.get(span.end).is_some_and(is_word) {
+    let before = text[..span.start].last();
+    if before.is_some_and(is_word) || before == Some(&b'-') || text.get(span.end).is_some_and(is_word) {
         return false;
     }
     anywhere || is_code_field(&text[..span.start])
@@ -281,12 +284,15 @@ impl Builder {
     }
 }
 
-/// Whether a code cannot be mistaken for an ordinary word: several words in one, or all capitals.
+/// Whether a code cannot be mistaken for an ordinary word: several words in one, or capitals that
+/// no word has.
 pub(super) fn is_identifier(code: &str) -> bool {
     let words = words(code).len();
-    let capitals = code.len() >= 5 && code.bytes().all(|byte| byte.is_ascii_uppercase());
+    let capitals = code.bytes().filter(u8::is_ascii_uppercase).count();
+    let shouted = code.len() >= 5 && capitals == code.len();
+    let mixed = capitals >= 2 && capitals < code.len();
     let number = code.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    (words > 1 || capitals) && !number
+    (words > 1 || shouted || mixed) && !number
 }
 
 /// The same code as other stacks spell it: `rate_limit_error`, `rate-limit-error`, `RateLimitError`.
@@ -295,7 +301,12 @@ fn spellings(code: &str) -> Vec<String> {
     if words.len() < 2 || code.contains(['.', ':', '-']) {
         return vec![code.to_ascii_lowercase()];
     }
-    ["", "_", "-"].iter().map(|separator| words.join(separator)).collect()
+    let mut spellings: Vec<_> = ["", "_", "-"].iter().map(|separator| words.join(separator)).collect();
+    let verbatim = code.to_ascii_lowercase();
+    if !spellings.contains(&verbatim) {
+        spellings.push(verbatim);
+    }
+    spellings
 }
 
 /// The words of a code, in lower case: split at underscores and at capitals after small letters.

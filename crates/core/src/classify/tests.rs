@@ -46,7 +46,8 @@ fn every_rule_is_well_formed() {
             assert!(anchors.len_max < 1000, "{}: {text}", rule.name);
             let shortest = anchors.literals.iter().map(Vec::len).min().unwrap();
             assert!(shortest >= 2, "{}: {text} hangs on {:?}", rule.name, anchors.literals);
-            assert_eq!(*text, text.to_lowercase(), "{}: texts are matched in lower case", rule.name);
+            let shouts = text.replace("\\S", "").replace("\\W", "").replace("\\D", "");
+            assert_eq!(shouts, shouts.to_lowercase(), "{}: texts are matched in lower case", rule.name);
             regex::bytes::RegexBuilder::new(&pattern).unicode(false).build().unwrap();
         }
     }

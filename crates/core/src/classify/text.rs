@@ -202,7 +202,7 @@ mod tests {
             (r"line one\nline two", "line one line two"),
             (r"\u4f59\u989d\u4e0d\u8db3", "余额不足"),
             ("you’ve “hit” it", "you've \"hit\" it"),
-            ("<html><style>.a{429}</style><title>502 Bad Gateway</title>", " 502 Bad Gateway "),
+            ("<html><style>.a{429}</style><title>502 Bad Gateway</title>", "502 Bad Gateway "),
             ("\u{1b}[31mError\u{1b}[0m: no", "Error: no"),
             ("5 < 6 and a<b", "5 < 6 and a<b"),
             (r"C:\", "C:"),

@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("agents.credentials", AuthError)
         .class()
         .text(&["please run /login", r"run [`\x27]?(?:codex|claude|gemini|gh|opencode) (?:auth )?login"])
-        .example("Invalid API key · Please run /login"),
+        .example("Login expired · Please run /login"),
     rule("agents.small_window", InvalidRequest)
         .decisive()
         .text(&["context window (?:is )?too small"])
@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("agents.upstream", ServerError)
         .hint()
         .text(&["error from provider"])
-        .example("Error from provider (Console Go): Upstream request failed"),
+        .example("Error from provider (Console Go)"),
     rule("agents.subagent_stopped", Cancelled)
         .decisive()
         .text(&[
@@ -78,5 +78,5 @@ pub(super) const RULES: &[Rule] = &[
     rule("agents.reset_window", QuotaExhausted)
         .window()
         .text(&[r"\b\d{1,2}[- ]hour limit reached", r"limit reached \S{0,3} ?resets"])
-        .example("5-hour limit reached ∙ resets 2am"),
+        .example("4-hour limit reached ∙ resets 2am"),
 ];

@@ -29,7 +29,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("anthropic.acceleration", RateLimit)
         .class()
         .text(&["maximum usage increase rate", "would exceed your (?:account|organization)'s rate limit"])
-        .example("This request would exceed your organization's maximum usage increase rate for input tokens per minute."),
+        .example("This request would exceed your organization's rate limit"),
     rule("anthropic.input_and_output", ContextLimit)
         .decisive()
         .text(&[r"input length and [`\x27]?max_tokens[`\x27]? exceed context limit"])

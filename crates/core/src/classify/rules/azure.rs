@@ -28,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("azure.codes_auth", AuthError)
         .class()
         .code(&["PermissionDenied", "AuthenticationFailed", "AuthorizationFailed", "InvalidAuthenticationToken", "InvalidAuthenticationTokenTenant", "ExpiredAuthenticationToken", "TokenExpired", "MissingSubscriptionKey", "CredentialUnavailableError", "ClientAuthenticationError", "AADSTS700016", "AADSTS7000215"])
-        .example(r#"{"error":{"code":"PermissionDenied"}}"#),
+        .example(r#"{"error":{"code":"ExpiredAuthenticationToken"}}"#),
     rule("azure.content_management", ContentFilter)
         .decisive()
         .text(&["content management polic", "prompt triggering (?:azure|microsoft)"])
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("azure.quota", QuotaExhausted)
         .code(&["SubscriptionDisabled", "SubscriptionSuspended", "QuotaExceeded"])
         .text(&["new capacity in quota", "subscription is (?:disabled|in a warned state)"])
-        .example(r#"{"error":{"code":"InsufficientQuota","message":"This operation require 10 new capacity in quota"}}"#),
+        .example(r#"{"error":{"code":"SubscriptionSuspended"}}"#),
     rule("azure.special_feature", ModelUnavailable)
         .decisive()
         .code(&["SpecialFeatureOrQuotaIdRequired", "ModelNotSupported", "ModelDeprecated", "unavailable_model", "ModelVersionDeprecated", "DeploymentModelNotSupported"])

@@ -37,14 +37,14 @@ pub(super) const RULES: &[Rule] = &[
     rule("bedrock.credentials", AuthError)
         .class()
         .code(&["UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException", "ExpiredToken", "AccessDeniedException", "MissingAuthenticationTokenException", "IncompleteSignature", "InvalidClientTokenId", "SignatureDoesNotMatch", "NotAuthorized", "OptInRequired", "NoCredentialsError", "TokenRetrievalError", "CredentialsProviderError", "UnauthorizedSSOTokenError", "SSOTokenLoadError", "RequestExpired", "UnauthorizedException", "ProfileNotFound", "PartialCredentialsError"])
-        .example("UnrecognizedClientException: The security token included in the request is invalid"),
+        .example("UnrecognizedClientException"),
     rule("bedrock.signature", AuthError)
         .text(&[r"signature expired: \d", r"is not authorized to perform: \w"])
         .example("Signature expired: 20260609T133205Z is now earlier than 20260614T062525Z"),
     rule("bedrock.resource", StateLost)
         .hint()
         .code(&["ResourceNotFoundException"])
-        .example("ResourceNotFoundException: Could not find session abc"),
+        .example("ResourceNotFoundException"),
     rule("bedrock.malformed", InvalidRequest)
         .decisive()
         .text(&[r"malformed input request: (?:#|\d schema)"])

@@ -249,7 +249,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("dashscope.safety", ContentFilter)
         .decisive()
         .text(&["may contain inappropriate content"])
-        .example(r#"{"code":"DataInspectionFailed","message":"x"}"#),
+        .example("Output data may contain inappropriate content."),
     rule("dashscope.range", ContextLimit)
         .decisive()
         .text(&["range of input length should be"])
@@ -257,7 +257,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("minimax.codes_balance", QuotaExhausted)
         .decisive()
         .text(&[r"status_code\S{0,2} ?(?:1008|2056)\b"])
-        .example(r#"{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#),
+        .example(r#"{"base_resp":{"status_code":1008,"status_msg":"x"}}"#),
     rule("minimax.codes_rate", RateLimit)
         .text(&[r"status_code\S{0,2} ?(?:1002|1039|1041|2045)\b"])
         .example(r#"{"base_resp":{"status_code":1002,"status_msg":"x"}}"#),

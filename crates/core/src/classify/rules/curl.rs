@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     connection("curl.recv", NetworkTransient)
         .class()
         .text(&[r"curl: ?\(56\)"])
-        .example("curl: (56) Recv failure: Connection reset by peer"),
+        .example("curl: (56) Recv failure"),
     rule("curl.partial", StreamInterrupted)
         .decisive()
         .text(&[r"curl: ?\(18\)"])
@@ -38,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
     connection("curl.tls", NetworkTransient)
         .class()
         .text(&[r"curl: ?\(35\)"])
-        .example("curl: (35) OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to 127.0.0.1"),
+        .example("curl: (35) error"),
     rule("curl.redirects", NetworkPermanent)
         .decisive()
         .text(&[r"curl: ?\(47\)"])

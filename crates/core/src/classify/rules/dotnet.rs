@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     connection("dotnet.closed", NetworkTransient)
         .class()
         .text(&["unable to (?:read|write) data (?:from|to) the transport connection", "underlying connection was closed", "an error occurred while sending the request"])
-        .example("Unable to read data from the transport connection: An existing connection was forcibly closed by the remote host"),
+        .example("Unable to read data from the transport connection"),
     rule("dotnet.premature", StreamInterrupted)
         .text(&["response ended prematurely", "httpioexception~responseended"])
         .example("The response ended prematurely."),
@@ -40,10 +40,10 @@ pub(super) const RULES: &[Rule] = &[
         .example("System.Text.Json.JsonException: '<' is an invalid start of a value. Path: $ | LineNumber: 0"),
     connection("ruby.refused", NetworkTransient)
         .text(&["errno::(?:econnrefused|econnreset|ehostunreach|enetunreach|epipe)", "failed to open tcp connection", "faraday::connectionfailed"])
-        .example("Errno::ECONNREFUSED: Failed to open TCP connection"),
+        .example("Faraday::ConnectionFailed"),
     connection("ruby.timeout", Timeout)
         .text(&["net::(?:read|open|write)timeout", "execution expired", "faraday::timeouterror"])
-        .example("Net::ReadTimeout with #<TCPSocket:(closed)>"),
+        .example("execution expired (Faraday::TimeoutError)"),
     rule("ruby.name", NetworkPermanent)
         .decisive()
         .text(&["getaddrinfo: name or service not known"])

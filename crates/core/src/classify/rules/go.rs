@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
             r"exit status \d{1,3}$",
             "signal: (?:killed|terminated|aborted|segmentation fault)",
         ])
-        .example(r#"exec: "codex": executable file not found in $PATH"#),
+        .example("exec: codex: executable file not found in $PATH"),
     rule("go.panic", ProcessDied)
         .text(&[
             "panic: runtime error",

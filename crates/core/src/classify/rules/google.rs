@@ -12,15 +12,19 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"error":{"code":429,"details":[{"reason":"MODEL_CAPACITY_EXHAUSTED"}]}}"#),
     rule("google.reason_quota", QuotaExhausted)
         .window()
-        .code(&["QUOTA_EXHAUSTED", "INSUFFICIENT_G1_CREDITS_BALANCE", "BILLING_DISABLED", "dailyLimitExceeded", "DAILY_LIMIT_EXCEEDED", "ACCOUNT_DELINQUENT", "billingNotEnabled", "limitExceeded"])
+        .code(&["QUOTA_EXHAUSTED", "dailyLimitExceeded", "DAILY_LIMIT_EXCEEDED", "limitExceeded"])
         .example(r#"{"error":{"code":429,"details":[{"reason":"QUOTA_EXHAUSTED"}]}}"#),
+    rule("google.reason_money", QuotaExhausted)
+        .decisive()
+        .code(&["INSUFFICIENT_G1_CREDITS_BALANCE", "BILLING_DISABLED", "ACCOUNT_DELINQUENT", "billingNotEnabled"])
+        .example(r#"{"error":{"code":429,"details":[{"reason":"INSUFFICIENT_G1_CREDITS_BALANCE"}]}}"#),
     rule("google.reason_rate", RateLimit)
         .class()
-        .code(&["RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED", "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "concurrentLimitExceeded"])
+        .code(&["RESOURCE_EXHAUSTED", "userRateLimitExceeded", "quotaExceeded", "concurrentLimitExceeded"])
         .example(r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}"#),
     rule("google.quota_per_day", QuotaExhausted)
         .decisive()
-        .text(&[r"(?:requests|tokens|input_token_count|quotaid\S{0,4})[\w\x27\x22 :-]{0,60}per ?(?:day|month)", r"quota_limit\S{0,4} ?\S{0,60}per(?:day|month)", r"quotaid\S{0,4} ?\S{0,60}per(?:day|month)"])
+        .text(&[r"and limit \S{0,2}[\w .-]{0,60}per (?:day|month)", r"quota_limit\S{0,4} ?\S{0,60}per(?:day|month)", r"quotaid\S{0,4} ?\S{0,60}per(?:day|month)"])
         .example("Quota exceeded for quota metric 'Gemini 2.5 Pro Requests' and limit 'Requests per day per user'"),
     rule("google.quota_metric", RateLimit)
         .decisive()
@@ -56,7 +60,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("models/gemini-1.5-pro is not found for API version v1beta, or is not supported for generateContent."),
     rule("google.blocked_prompt", ContentFilter)
         .decisive()
-        .text(&[r"\x22blockreason\x22: ?\x22\w{4,40}\x22", "candidate was blocked due to", r"check the .?response\.prompt_feedback"])
+        .text(&[r"\x22blockreason\x22: ?\x22(?:safety|other|blocklist|prohibited_content|image_safety|model_armor|jailbreak)\x22", "candidate was blocked due to", r"check the .?response\.prompt_feedback"])
         .not(&[r#"{"blockReason":"BLOCK_REASON_UNSPECIFIED""#])
         .example(r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}"#),
     rule("google.finish_reason", ContentFilter)

@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("groq.flex", Overloaded)
         .code(&["flex_capacity_exceeded"])
         .text(&["flex tier capacity exceeded", "over capacity and"])
-        .example(r#"{"error":{"code":"capacity_exceeded","message":"x"}}"#),
+        .example(r#"{"error":{"code":"flex_capacity_exceeded","message":"x"}}"#),
     rule("groq.blocked_org", AuthError)
         .decisive()
         .code(&["organization_restricted", "model_permission_blocked_org", "model_permission_blocked_project"])

@@ -35,14 +35,14 @@ pub(super) const RULES: &[Rule] = &[
     rule("grpc.exhausted", RateLimit)
         .class()
         .text(&["code = resourceexhausted", "8 resource_exhausted"])
-        .example("rpc error: code = ResourceExhausted desc = x"),
+        .example("8 RESOURCE_EXHAUSTED: x"),
     rule("grpc.message_size", InvalidRequest)
         .decisive()
         .text(&["received message larger than max", "sent message larger than max"])
         .example("Received message larger than max (5000000 vs. 4194304)"),
     rule("grpc.cancelled", Cancelled)
         .text(&[r"code = cancell?ed\b", r"statuscode\.cancelled", "1 cancelled:"])
-        .example("rpc error: code = Canceled desc = context canceled"),
+        .example("1 CANCELLED: x"),
     rule("grpc.auth", AuthError)
         .class()
         .text(&[
@@ -50,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
             r"statuscode\.(?:unauthenticated|permission_denied)",
             "(?:7 permission_denied|16 unauthenticated):",
         ])
-        .example("rpc error: code = Unauthenticated desc = x"),
+        .example("rpc error: code = PermissionDenied desc = x"),
     rule("grpc.invalid", InvalidRequest)
         .hint()
         .code(&["UNIMPLEMENTED"])

@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
             "WebClientRequestException",
             "PortUnreachableException",
         ])
-        .example("java.net.ConnectException: Connection refused"),
+        .example("java.net.ConnectException"),
     connection("java.timeout", Timeout)
         .code(&[
             "SocketTimeoutException",
@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
             "TruncatedChunkException",
         ])
         .text(&["unexpected end of stream", "stream was reset", "premature end of (?:chunk|content|content-length)"])
-        .example(r"okhttp3: java.io.EOFException: \n not found: limit=0 content=…"),
+        .example("okhttp3: java.io.EOFException: not found: limit=0 content=x"),
     rule("java.json", BadOutput)
         .decisive()
         .code(&[
@@ -96,7 +96,7 @@ pub(super) const RULES: &[Rule] = &[
             r"java\.lang\.outofmemoryerror",
             r"java\.lang\.stackoverflowerror",
         ])
-        .example("java.lang.OutOfMemoryError: Java heap space"),
+        .example("GC overhead limit reached in Java heap space"),
     rule("java.interrupted", Cancelled)
         .code(&["InterruptedException", "JobCancellationException"])
         .example("java.lang.InterruptedException"),

@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("llamacpp.unsupported", InvalidRequest)
         .decisive()
         .text(&["this server does not support"])
-        .example("This server does not support embeddings. Start it with `--embeddings`"),
+        .example("This server does not support completions."),
     rule("llamacpp.key", AuthError)
         .decisive()
         .text(&[r"\x22invalid api key\x22"])

@@ -29,14 +29,14 @@ pub(super) const RULES: &[Rule] = &[
     rule("mcp.request", InvalidRequest)
         .hint()
         .text(&[r"-32600\b"])
-        .example(r#"{"error":{"code":-32600,"message":"Invalid Request"}}"#),
+        .example("MCP error -32600"),
     rule("mcp.parse", BadOutput)
         .text(&[r"-32700\b"])
         .example(r#"{"error":{"code":-32700,"message":"Parse error"}}"#),
     rule("mcp.internal", ServerError)
         .hint()
         .text(&[r"-32603\b"])
-        .example("MCP error -32603: Internal error"),
+        .example("MCP error -32603"),
     rule("mcp.resource", StateLost)
         .text(&[r"-32002\b~not found"])
         .example("MCP error -32002: Resource not found"),

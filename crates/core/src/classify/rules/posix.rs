@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("getaddrinfo EAI_AGAIN api.openai.com"),
     rule("posix.ENOTFOUND", NetworkPermanent)
         .decisive()
-        .code(&["ENOTFOUND", "EAI_NONAME", "EAI_NODATA", "ENODATA", "EAI_ADDRFAMILY", "NameResolutionError"])
+        .code(&["ENOTFOUND", "EAI_NONAME", "EAI_NODATA", "ENODATA", "EAI_ADDRFAMILY", "EAI_SERVICE"])
         .text(&[r"\berrno (?:-2|-5|8|11001)\b", r"\b(?:errno|error) 11001\b"])
         .not(&["NameResolutionError: Failed to resolve 'x' ([Errno -3] Temporary failure in name resolution)"])
         .example("getaddrinfo ENOTFOUND api.no-such.test"),

@@ -21,6 +21,10 @@ pub(super) const RULES: &[Rule] = &[
             "TimeoutExpired",
         ])
         .example("httpx.PoolTimeout: "),
+    rule("python.name_resolution", NetworkPermanent)
+        .code(&["NameResolutionError", "ClientConnectorDNSError"])
+        .not(&["NameResolutionError: Failed to resolve 'x' ([Errno -3] Temporary failure in name resolution)"])
+        .example("urllib3.exceptions.NameResolutionError"),
     connection("python.connect", NetworkTransient)
         .class()
         .code(&[
@@ -100,11 +104,11 @@ pub(super) const RULES: &[Rule] = &[
             "TooManyRedirects",
             "InvalidURI",
         ])
-        .example("httpx.UnsupportedProtocol: Request URL is missing"),
+        .example("requests.exceptions.MissingSchema: api.x.test"),
     rule("python.redirects", NetworkPermanent)
         .decisive()
         .text(&[r"exceeded \d{1,3} redirects"])
-        .example("aiohttp.client_exceptions.TooManyRedirects: 0"),
+        .example("Exceeded 30 redirects."),
     rule("python.not_http", NetworkPermanent)
         .decisive()
         .code(&["BadStatusLine", "BadHttpMessage", "LineTooLong", "UnknownProtocol"])
@@ -137,7 +141,7 @@ pub(super) const RULES: &[Rule] = &[
         .hint()
         .code(&["CalledProcessError"])
         .text(&["returned non-zero exit status", "died with <?signals"])
-        .example("subprocess.CalledProcessError: Command '['sh']' returned non-zero exit status 137."),
+        .example("subprocess.CalledProcessError"),
     rule("python.interrupt", Cancelled).decisive().text(&[r"\bkeyboardinterrupt\b"]).example("KeyboardInterrupt"),
     rule("python.asyncio_cancelled", Cancelled)
         .text(&[r"asyncio\S{0,12}\.cancellederror"])

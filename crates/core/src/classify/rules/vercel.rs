@@ -7,7 +7,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("vercel.no_object", BadOutput)
         .decisive()
         .code(&["NoObjectGeneratedError", "TypeValidationError", "InvalidToolInputError", "NoSuchToolError"])
-        .example("AI_NoObjectGeneratedError: could not parse the response."),
+        .example("AI_NoObjectGeneratedError"),
     rule("vercel.unsupported", InvalidRequest)
         .decisive()
         .code(&[

@@ -10,7 +10,6 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[
             r"websocket\b~\b(?:1006|1001|1012|1005)\b",
             "no close frame received",
-            "connectionclosederror",
             "closed without (?:a )?close frame",
             "without (?:the )?closing handshake",
             "websocket (?:connection )?(?:was |is |has been )?(?:closed|disconnected|lost)",
@@ -33,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
     connection("websocket.handshake", NetworkTransient)
         .class()
         .text(&["handshake not finished", r"websocket\b~handshake~(?:failed|error)", "websocket connection~failed"])
-        .example("WebSocket protocol error: Handshake not finished"),
+        .example("WebSocket connection to ws://x failed"),
     rule("websocket.not_http", NetworkPermanent)
         .decisive()
         .text(&[

@@ -26,5 +26,5 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"code":"The caller does not have permission to execute the specified operation"}"#),
     rule("xai.missing", ModelUnavailable)
         .text(&["some requested entity was not found"])
-        .example(r#"{"code":"Some requested entity was not found","error":"The model grok-9 does not exist or your team x does not have access to it."}"#),
+        .example(r#"{"code":"Some requested entity was not found","error":"grok-9"}"#),
 ];

@@ -129,5 +129,5 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:ip|ip address)\b~\b(?:not (?:authorized|allowed|whitelisted|permitted)|blocked|banned|denied)\b",
         ])
         .not(&["Model x is not available in your region"])
-        .example("User location is not supported for the API use."),
+        .example("This product is not available in your country"),
 ];

@@ -33,14 +33,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
-            r"\b(?:max(?:imum)?|available|model'?s?|total|allowed|supported) context (?:length|size|window)\b~(?:is|of|exceed|\d|tokens|,)",
-            r"\bcontext (?:length|window|size|limit)\b~(?:exceed|too (?:long|large|big)|overflow|is full|reached|surpass|over|smaller)",
+            r"\b(?:max(?:imum)?|available|model'?s?|total|allowed|supported) context (?:length|size|window)\b~(?:is \d|of \d|exceed|: ?\d|\d tokens)",
+            r"\bcontext (?:length|window|size|limit)\b~(?:exceed|too (?:long|large|big)|overflow|is full|reached|surpass|over\b)",
             r"\b(?:exceed|exceeds|exceeded|exceeding|over|beyond|surpass(?:es|ed)?|larger than|greater than|longer than|outside|less than|fit (?:in|into|within)|out of|reached|overflow\w{0,4}|bigger than)\b~\bcontext (?:length|window|size|limit)\b",
             r"\bcontext[- ](?:window )?(?:overflow|exceeded|too (?:long|large)|is too long|full)\b",
             r"\bcontext (?:window|length) (?:of|is) (?:only )?\d",
         ])
         .not(&["Model context window too small (minimum is 128k tokens)"])
-        .example("This model's maximum context length is 8192 tokens"),
+        .example("The request does not fit into the context window"),
     rule("context.too_long", ContextLimit)
         .decisive()
         .text(&[
@@ -66,7 +66,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "The maximum tokens you requested exceed the model limit of 4096.",
             "Tokens per minute limit exceeded - too many tokens processed.",
         ])
-        .example("Input is too long for requested model."),
+        .example("Your conversation is too long for this assistant"),
     // One request that alone exceeds an allowance per minute: no wait helps.
     rule("context.request_too_large_for_minute", ContextLimit)
         .decisive()

@@ -41,11 +41,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "endpoint_not_found",
         ])
         .not(&["model not found in cache; downloading"])
-        .example(r#"{"error":{"code":"model_not_found"}}"#),
+        .example(r#"{"error":{"code":"model_not_exist"}}"#),
     rule("model.missing", ModelUnavailable)
         .decisive()
         .text(&[
-            r"\bmodels?\b[^.;{}]{0,90}?\b(?:does not exist|doesn't exist|do not exist|not exist|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
+            r"\bmodels?\b(?:[^.;{}]|\.\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|not exist|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
             r"\bmodels?/[\w.:@-]{1,80} (?:is |was )?not found",
             r"\b(?:unknown|no such|unrecognized|nonexistent|non-existent|invalid|unsupported) model\b(?:[: ]|$)",
             r"\binvalid model (?:name|id|identifier|specified|argument)",
@@ -61,7 +61,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "The provided model doesn't support counting tokens.",
             "Tool model_lookup not found",
         ])
-        .example("The model `gpt-9` does not exist or you do not have access to it."),
+        .example("Model gpt-9 was not found on this server"),
     rule("model.refused", ModelUnavailable)
         .decisive()
         .text(&[
@@ -71,21 +71,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:you (?:do not|don't)|user) have access to (?:this|the) model\b",
             r"\bmodel access (?:is )?(?:denied|not granted|not enabled)",
             r"\bteam not allowed to access model|\bkey not allowed to access model",
-            r"\bmodel\b[^.;]{0,80}\bnot (?:included|available|enabled|allowed|accessible|supported) (?:in|for|on|with|to|by|under|at|when) (?:your|this|the|current|free|you|a|api|using)",
+            r"\bmodel\b(?:[^.;]|\.\S){0,80}\bnot (?:included|available|enabled|allowed|accessible|supported) (?:in|for|on|with|to|by|under|at|when) (?:your|this|the|current|free|you|a|api|using)",
         ])
         .example("Project `proj_1` does not have access to model `gpt-4.1`"),
     rule("model.unavailable", ModelUnavailable)
         .decisive()
         .text(&[
             r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: ['\x22`]?[\w./:@-]{1,80}['\x22`]?)? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
-            r"\bmodel\b[^.;]{0,90}\b(?:has been|was|is) (?:deprecated|retired|decommissioned|discontinued|shut down|removed|sunset|turned off)",
+            r"\bmodel\b(?:[^.;]|\.\S){0,90}\b(?:has been|was|is) (?:deprecated|retired|decommissioned|discontinued|shut down|removed|sunset|turned off)",
             r"\b(?:has|have) reached (?:its |their )?end of (?:its )?life",
             r"\bno (?:available |healthy |active |allowed )?(?:providers?|endpoints?|channels?|deployments?|distributors?|instances?|backends?|routes?|upstreams?|accounts?)\b(?: is| are)?~\bmodel\b",
             r"\bno (?:allowed |available )?(?:providers|endpoints)\b~(?:available|found|matching|support)",
-            r"\bmodel\b[^.;]{0,60}\bend[- ]of[- ]life\b",
+            r"\bmodel\b(?:[^.;]|\.\S){0,60}\bend[- ]of[- ]life\b",
             r"\b['\x22`]?[\w./:@-]{3,80}['\x22`]? is not a (?:valid|known|supported|recognized) model\b",
             r"\bmodel\b~\bnot (?:currently )?available (?:in|for) (?:your|this) (?:region|country|location|plan|account)",
         ])
         .not(&["The model service is overloaded"])
-        .example("The model `llama-3.1-70b` has been decommissioned and is no longer supported."),
+        .example("The model llama-3.1-70b has been decommissioned"),
 ];

@@ -35,9 +35,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("write: broken pipe"),
     rule("network.unreachable", NetworkTransient)
         .text(&[
-            r"\b(?:network|host|destination|server|service|endpoint|address) (?:is |was |currently )?(?:unreachable|not reachable|down)\b",
+            r"\b(?:network|host|destination|server|service|endpoint|address) (?:is |was |currently )?(?:unreachable|not reachable)\b",
             r"\bno route to host\b",
-            r"\bnetwork (?:is )?(?:down|changed|connection (?:was )?(?:lost|interrupted)|disconnected|error|failure|problem|issue)\b",
+            r"\bnetwork (?:is )?(?:down|changed|connection (?:was )?(?:lost|interrupted)|disconnected|failure|problem|issue)\b",
             r"\b(?:no|lost|check your|without) (?:internet|network)(?: connection| access)?\b",
             r"\bappears to be offline\b|\byou are offline\b|\binternet disconnected\b",
             r"\bcan(?:not|'t) assign requested address\b",
@@ -59,7 +59,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bname or service not known\b",
             r"\bnodename nor servname provided\b",
             r"\bno such host\b",
-            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:be )?(?:resolve|look ?up)d? (?:the )?(?:host|hostname|host name|name|proxy|domain|address|dns|remote name|'|\x22)",
+            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:be )?(?:resolve|look ?up)d? (?:the )?(?:host|hostname|host name|name|proxy|domain|address|dns|remote name)",
             r"\b(?:host|hostname|host name|domain|domain name|dns name|dns address|remote name|server ip address)\b~\b(?:not found|not resolve|could not be (?:found|resolved)|does not exist|not known|unknown|nxdomain)\b",
             r"\bunknown host\b",
             r"\bnxdomain\b",
@@ -70,7 +70,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno dns record",
         ])
         .not(&["getaddrinfo: Temporary failure in name resolution"])
-        .example("dial tcp: lookup api.no-such.test: no such host"),
+        .example("No address associated with hostname"),
     rule("network.certificate", NetworkPermanent)
         .decisive()
         .text(&[
@@ -109,7 +109,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:ssl|tls)\b~\b(?:handshake (?:failed|error|eof|was (?:cut|aborted)|terminated)|connection (?:was )?(?:reset|closed)|eof|syscall|connect error)\b",
             r"\bbefore secure (?:tls|ssl) connection was established\b",
             r"\bssl_error_syscall\b",
-            r"\bhandshake (?:not finished|eof|aborted|interrupted)\b",
+            r"\bhandshake (?:eof|aborted|interrupted)\b",
         ])
         .example("TLS: handshake eof"),
     rule("network.address", NetworkPermanent)
@@ -130,7 +130,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno host (?:specified|supplied|in request url)",
         ])
         .not(&["invalid image_url: must be base64"])
-        .example("unsupported protocol scheme \"htps\""),
+        .example("Invalid URL: no host given"),
     rule("network.redirects", NetworkPermanent)
         .decisive()
         .text(&[
@@ -139,7 +139,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bredirect (?:loop|count exceeded|limit)\b",
             r"\bredirected you too many times\b",
         ])
-        .example("Exceeded 30 redirects."),
+        .example("ERROR: redirect loop detected"),
     rule("network.not_http", NetworkPermanent)
         .decisive()
         .text(&[
@@ -155,9 +155,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bparse error: expected http\b",
             r"\binvalid http version\b",
             r"\bunexpected response from (?:the )?(?:websocket )?server\b~not http",
-            r"\bproxy\b~\b(?:not support|unsupported|invalid response|malformed)",
         ])
-        .example("BadStatusLine('SSH-2.0-OpenSSH_9.2p1')"),
+        .example("Expected HTTP/, got SSH"),
     connection("network.connect", NetworkTransient)
         .class()
         .text(&[

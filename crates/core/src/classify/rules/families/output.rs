@@ -32,7 +32,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .code(&["JSONDecodeError", "JSONParseError", "AI_JSONParseError", "json_parse_error", "JsonException", "JsonSyntaxException", "JsonParseException", "OutputParserException", "OUTPUT_PARSING_FAILURE", "output_parse_error", "json_validate_failed", "invalid_json_output"])
         .not(&["Failed to parse the JSON body of the request"])
-        .example("SyntaxError: Unexpected end of JSON input"),
+        .example("The answer contains malformed JSON"),
     rule("output.schema", BadOutput)
         .text(&[
             r"\b(?:did not|does not|doesn't|didn't|failed to|not) (?:match|conform|comply|adhere|satisfy|validate)(?: to| with| against)? (?:the )?(?:\S{1,20} )?(?:schema|json schema|format|expected format|type)\b",
@@ -51,8 +51,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("No object generated: response did not match schema."),
     rule("output.tool_call", BadOutput)
         .text(&[
-            r"\b(?:malformed|invalid|unparsable|broken|incorrect|hallucinated|incomplete) (?:\S{1,20} )?(?:tool[ _]?calls?|function[ _]?calls?|tool arguments|function arguments|tool input|tool use)\b",
-            r"\binvalid (?:input|arguments) for tool\b",
+            r"\b(?:malformed|invalid|unparsable|broken|incorrect|hallucinated|incomplete) (?:\S{1,20} )?(?:(?:tool|function)[ _]?calls?(?: arguments| format| json| syntax| generated| from| in (?:the )?(?:response|model|output)|[:.,!]|$)|tool arguments|function arguments|tool input|tool use block)",
+            r"\binvalid (?:input|tool input) for tool\b",
             r"\bmodel (?:tried to|attempted to|did not|called|generated|produced|returned|requested|output)\b~\b(?:unavailable|unknown|undefined|nonexistent|non-existent|invalid|call a tool|tool that|malformed|no tool|empty|unexpected)\b",
             r"\btool call validation failed\b",
             r"\b(?:tool|function)[ _]calls? (?:arguments )?(?:is |are |was |were )?(?:malformed|invalid|not valid|unparsable|could not be parsed)",
@@ -67,7 +67,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("tool call validation failed: parameters for tool x did not match schema"),
     rule("output.empty", BadOutput)
         .text(&[
-            r"\b(?:empty|blank|null) (?:response|content|choices|completion|answer|output|reply|message content|assistant message|body|result|message from|text|candidates?)\b",
+            r"\b(?:empty|blank|null) (?:response|content|choices|completion|answer|output|message content|assistant message|body|result|message from|text|candidates?)\b",
             r"\bno (?:choices|candidates|content|completion|output|text|generations?|answer|message|valid choices|response content|assistant message|final answer)\b(?: was| were| is| are)? (?:returned|generated|in (?:the )?(?:response|completion)|produced|received|found in|provided by the model)",
             r"\b(?:response|completion|model|candidate|provider|llm|api)\b~\b(?:was|is|returned|contained|contains|has|had|with|produced) (?:an )?(?:empty|no (?:content|choices|candidates|text|output|parts|message))\b",
             r"\bmodel (?:returned|output|produced) (?:nothing|no)\b",
@@ -94,7 +94,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bincorrect header check\b",
         ])
         .code(&["ContentTypeError", "ContentDecodingError", "UnicodeDecodeError", "DecodingError", "BadGzipFile"])
-        .example("Attempt to decode JSON with unexpected mimetype: text/html"),
+        .example("The server returned an HTML page in place of an answer"),
     // The same words about arguments we sent, answered by a server.
     rule("output.request_json", InvalidRequest)
         .decisive()

@@ -31,12 +31,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"type":"error","error":{"type":"overloaded_error","message":"try later"}}"#),
     rule("overload.words", Overloaded)
         .text(&[
-            r"\b(?:is|are|was|currently|temporarily|been|servers?|engine|model|system|service|api|529|error:|errors?|experiencing|repeated) (?:too |very |heavily )?overloaded\b",
+            r"\b(?:is|are|was|currently|temporarily|been|servers?|engine|model|system|service|api|529|errors?|experiencing|repeated) (?:too |very |heavily )?overloaded(?:$|[.,;:!)\x22'}]| with| right| please| at | and | or | try| due| now| errors?| \()",
+            r"error: overloaded\b",
             r"^overloaded\b",
             r"\boverloaded (?:with|right now|at the moment|error|please|\()",
             r"\bserver overload\b",
             r"\boverloaded\.? please\b",
-            r"\bmodel(?: is| are)? (?:overloaded|busy)",
+            r"\bmodel(?: is| are)? busy\b",
         ])
         .example("The engine is currently overloaded, please try again later")
         .not(&["`operator+` is overloaded for three types."]),
@@ -48,7 +49,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:high|heavy|unusual|elevated|increased|peak|extreme|unprecedented) (?:amounts? of |levels? of |volumes? of )?(?:demand|load|traffic|volume|usage|request volume)\b",
             r"\bunder (?:high|heavy) load\b",
         ])
-        .example("Selected model is at capacity. Please try a different model."),
+        .example("We are at capacity, come back later"),
     rule("overload.busy", Overloaded)
         .text(&[
             r"\b(?:server|service|system|model|gpu|worker|backend|endpoint|api|instance|slot)s? (?:is |are )?(?:currently |temporarily |too )?busy\b",
@@ -61,7 +62,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\ball (?:\S{1,20} ){0,2}(?:workers|slots|instances|replicas) (?:are )?(?:busy|in use|occupied)",
             r"\bresources? (?:is |are )?(?:currently |temporarily )?(?:busy|exhausted on server)",
         ])
-        .example("Server busy, please try again later. Maximum pending requests exceeded"),
+        .example("All workers are busy"),
     rule("overload.loading", Overloaded)
         .text(&[
             r"\bmodel~(?:is|are) (?:currently |still |being )?(?:loading|warming up|initializing|starting)\b",

@@ -40,7 +40,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bcredits? (?:balance )?(?:is |are |has been |have been |has |have )?(?:too low|insufficient|exhausted|depleted|used up|run out|expired|finished)",
             r"\b(?:negative|zero|no) (?:account |credit )?balance\b",
         ])
-        .example("Your credit balance is too low to use this API."),
+        .example("Your account balance is below the minimum."),
     rule("quota.no_credits", QuotaExhausted)
         .decisive()
         .text(&[
@@ -54,9 +54,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\bbilling~(?:hard limit|limit (?:has been )?(?:reached|exceeded)|not active|inactive|not enabled|disabled|not configured|overdue|past due)",
             r"\b(?:enable|set ?up|activate|add) billing\b",
-            r"\b(?:spend|spending|budget|cost|billing|usage|credit) (?:hard )?(?:limit|cap|budget)s? (?:has been |have been |was |is |of \S{1,12} )?(?:reached|exceeded|hit|exhausted)",
-            r"\b(?:reached|exceeded|hit|over|exceeds)~(?:spend|spending|budget|billing|monthly cost) ?(?:limit|cap|quota)?\b",
-            r"\bbudget (?:has been )?(?:exceeded|exhausted)",
+            r"\b(?:spend|spending|budget|cost|billing|credit) (?:hard )?(?:limit|cap|budget)s? (?:has been |have been |was |is |of \S{1,12} )?(?:reached|exceeded|hit|exhausted)",
+            r"\b(?:reached|exceeded|hit|over|exceeds) (?:\S{1,24} ){0,4}(?:spend|spending|budget|monthly cost|billing limit)\b",
+            r"\bbudget (?:has been |was |is )?exceeded",
             r"\b(?:overdue|unpaid|outstanding) (?:payment|invoice|balance|bill)",
             r"\b(?:payment|subscription) (?:required|overdue|past due|is inactive|has expired|expired|lapsed|has ended)",
             r"\bin arrears\b",
@@ -69,14 +69,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.current_quota", QuotaExhausted)
         .text(&[
             r"exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
-            r"check your plan and billing",
             r"\bquota (?:has been |is |was |limit |limit has been )?(?:exceeded|exhausted|used up|reached|depleted)",
             r"\b(?:exhausted|exceeded|exceeds|reached|used up)~\bquota\b",
             r"\bout of (?:quota|extra usage|usage|messages|requests)\b",
             r"\bno (?:quota|usage) (?:left|remaining|available)",
         ])
         .window()
-        .example("You exceeded your current quota, please check your plan and billing details."),
+        .example("You exceeded your current quota of images."),
     rule("quota.plan", QuotaExhausted)
         .code(&[
             "quota_exceeded",
@@ -119,8 +118,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"per(?:day|month|week)(?:per|_|-|\b)",
         ])
         .window()
-        .example("Daily request limit reached for this key.")
-        .not(&["Rate limit reached: 60 requests per minute"]),
+        .example("You have used 100 of 100 requests allowed per day"),
     // A wait is stated as a long one even where no window is named.
     rule("quota.cooling_down", RateLimit)
         .text(&[r"\bcooling down\b", r"\bin cooldown\b", r"\bcooldown (?:period )?(?:active|in effect)"])

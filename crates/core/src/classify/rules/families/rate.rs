@@ -32,7 +32,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "RPM",
             "TPM",
         ])
-        .example(r#"{"error":{"code":"rate_limit_exceeded"}}"#),
+        .example(r#"{"error":{"code":"rate_limit_reached"}}"#),
     rule("rate.limit", RateLimit)
         .class()
         .text(&[
@@ -44,7 +44,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bratelimit\b~exceeded",
             r"\brequest rate (?:is |has been )?(?:too high|restricted|limited|increased too)",
         ])
-        .example("API rate limit exceeded for user ID 7"),
+        .example("Rate limit exceeded for this endpoint"),
     rule("rate.too_many_requests", RateLimit)
         .class()
         .text(&[

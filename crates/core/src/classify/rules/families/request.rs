@@ -73,7 +73,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .text(&[
             r"\b(?:invalid|unknown|unrecognized|unsupported|unexpected|illegal|bad|missing|extra|duplicate|malformed|incorrect) (?:or \S{1,12} )?(?:required )?(?:\S{1,20} )?(?:parameters?|arguments?|values?|fields?|properties|property|request body|json body|payload|role|header|url parameter|schema|content type|input|keys?|options?|enum)\b",
-            r"\binvalid (?:request|type|user message|message|format|image|base64|prompt format|schema|tool|url)\b",
+            r"\binvalid (?:type|user message|message|format|image|base64|prompt format|schema|tool|url)\b",
             r"\bmissing required\b",
             r"\brequired (?:parameter|field|key|property|argument|keys?|fields?)\b",
             r"\b(?:is|are) (?:a )?required(?: (?:parameter|field|property))?\b",

@@ -43,7 +43,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "harmful_content",
             "unsafe_content",
         ])
-        .not(&["finish_reason: stop", "Settings > Safety"])
+        .not(&["finish_reason: stop", "Open the safety settings"])
         .example(r#"{"choices":[{"finish_reason":"content_filter"}]}"#),
     rule("safety.words", ContentFilter)
         .decisive()
@@ -55,7 +55,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bviolat\w{1,6}\b~\b(?:usage|content|safety|community|acceptable use|our|ai|openai'?s?|service|microsoft'?s?)?~?\b(?:polic(?:y|ies)|guidelines)\b",
             r"\b(?:usage guidelines?|content polic(?:y|ies)|usage polic(?:y|ies)|content guidelines) violat",
             r"\bflagged (?:as|by|for|due)\b",
-            r"\b(?:prompt|response|candidate|output|input|content|request|completion|message|generation) (?:was |is |has been |were )?(?:blocked|flagged|filtered)\b",
+            r"\b(?:prompt|response|candidate|output|input|completion|generation) (?:was |is |has been |were )?(?:blocked|flagged|filtered)(?: due| because| for| by (?:our|the|azure|safety|content|a|openai)|[.,!]|$)",
             r"\bfailed check: safety",
             r"\bblock_?reason\b['\x22]?[:=] ?['\x22]?(?:safety|other|prohibited|blocklist|image_safety)",
             r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|sensitive|disallowed|objectionable|copyrighted) (?:or \S{1,20} )?(?:content|material|words|information|text|language)\b",
@@ -64,6 +64,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bi can(?:'t|not) (?:assist|help) with that\b",
             r"\bmoderation (?:check|filter|endpoint|system)~(?:fail|block|reject|flag)",
         ])
-        .not(&["Please review our Terms of Service", "The response was filtered by status code"])
+        .not(&["Please review our Terms of Service", "The list was filtered by status code"])
         .example("Output blocked by content filtering policy"),
 ];

@@ -15,7 +15,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "run_not_found",
             "response_not_found",
             "batch_not_found",
-            "file_not_found_error",
             "container_not_found",
             "container_expired",
             "sandbox_not_found",
@@ -41,7 +40,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.not_found", StateLost)
         .decisive()
         .text(&[
-            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|instance|room|channel|worker|context id|recipient|contact|memory|message|item|upload|fine-tune|file|tool call session|browser|page session|dialog|fileid|handle)s?(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{1,80})?['\x22`>)]?(?: \S{1,30}){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|expired|has expired|not recognized)\b",
+            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|instance|room|channel|worker|context id|recipient|contact|memory|message|item|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{1,80})?['\x22`>)]?(?: \S{1,30}){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
+            r"\b(?:sandbox|container|conversation|thread|response|file|cached? ?content|upload|batch|checkpoint|run)\b(?: \S{1,60})? (?:has |is |was )?expired\b",
             r"\b(?:no|no such|unknown|invalid|unrecognized|can't find|cannot find|could not find|couldn't find|missing|lost|expired|stale) (?:an? |the |any |active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:' \x22`.]|$)",
             r"\bno (?:rollout|conversation|session|thread|checkpoint|run|response|transcript)s? (?:was |were )?found\b",
             r"\b(?:is|are) not registered\b",
@@ -57,13 +57,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "404 page not found",
             "Found 3 agents registered in project backend",
         ])
-        .example("Error: Session not found: sess_8f2c11"),
+        .example("Error: Thread not found: thread_8f2c11"),
     rule("state.sandbox_gone", StateLost)
         .decisive()
         .text(&[
             r"\bsandbox\b~(?:was not found|not found|is not running|no longer running|has been (?:killed|terminated|paused|shut down)|timed? ?out and)",
-            r"\bcontainer (?:\S{1,70} )?is (?:not running|expired)",
-            r"\bno server running on\b~tmux|\bcan't find (?:session|window|pane)",
+            r"\bcontainer (?:\S{1,70} )?is expired",
         ])
-        .example("The sandbox was not found: This error is likely due to sandbox timeout."),
+        .example("The sandbox is not running any more"),
 ];

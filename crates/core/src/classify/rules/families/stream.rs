@@ -46,5 +46,5 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bstream_?(?:error|interrupted|closed)\b",
         ])
         .not(&["stream disconnected before completion: Rate limit reached for gpt-5"])
-        .example("The stream was interrupted."),
+        .example("The stream was disconnected."),
 ];
