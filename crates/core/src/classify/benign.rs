@@ -90,6 +90,21 @@ pub const BENIGN: &[Benign] = &[
         r#"    "deadline_exceeded", "unavailable", "resource_exhausted","#,
     ),
     benign(
+        "benign.numbered_literals",
+        r#"^\s*\{?(?:\s*\d+: ?["'][^"']*["'],?)+\s*\}?,?\s*$"#,
+        "{104: 'Connection reset by peer', 110: 'Connection timed out'}",
+    ),
+    benign(
+        "benign.bullet",
+        r"^\s*(?:-|\*|•) (?:`[^`]+`|\d\d\d(?:/\d\d\d)*|[45]xx)\s*(?::|—|-|–) .*",
+        "- 401/403: invalid key or insufficient permissions.",
+    ),
+    benign(
+        "benign.option",
+        r"^\s+(?:-\w, )?--[a-z][\w-]+(?:[ =]<[^>]*>)?\s{2,}\w.*",
+        "     --retry-connrefused  Retry on connection refused (use with --retry)",
+    ),
+    benign(
         "benign.command",
         r#"^\s*(?:\$ |> |% )?(?:sudo |env |timeout \d+\w* )*(?:sleep|echo|grep|rg|curl|git|cargo|npm|npx|pip|python3?|node|docker|kubectl|make|sed|awk|cat|ls|cd|export|pytest|ssh|wget)\s+[^:]*(?:&&|\|\||\||--?\w|"|').*"#,
         r#"sleep 5 && echo "connection reset by peer""#,
@@ -106,7 +121,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.advice",
-        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note:|tip:|how to\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
+        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note:|tip:|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|may|might|will)\b|we (?:should|could|can|now|also)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
         "If you see 429 Too Many Requests, lower your request rate.",
     ),
 ];
@@ -138,7 +153,8 @@ pub(super) fn is_mention(lower: &[u8], span: &Range<usize>) -> bool {
         let Some(close) = lower[span.end..].iter().position(|byte| byte == quote) else { return false };
         let after = &lower[span.end + close + 1..];
         let before = &lower[..open];
-        let word_before = before.ends_with(b" ") && before.iter().rev().nth(1).is_some_and(|byte| is_letter(*byte));
+        let word_before = before.is_empty() && *quote == b'`'
+            || before.ends_with(b" ") && before.iter().rev().nth(1).is_some_and(|byte| is_letter(*byte));
         let word_after = matches!(after, [b' ', next, ..] if is_letter(*next) || *next == b'(');
         opens && word_before && word_after && !LEADS.iter().any(|lead| before.ends_with(lead.as_bytes()))
     })

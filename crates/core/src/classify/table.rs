@@ -223,6 +223,10 @@ pub(super) fn is_code(text: &[u8], span: Range<usize>, anywhere: bool) -> bool {
     if before.is_some_and(is_word) || before == Some(&b'-') || text.get(span.end).is_some_and(is_word) {
         return false;
     }
+    // The name of a field is not the value of one.
+    if matches!(text[span.end..], [b'"' | b'\'', b':', ..]) {
+        return false;
+    }
     anywhere || is_code_field(&text[..span.start])
 }
 
@@ -263,6 +267,8 @@ impl Builder {
     fn add_code(&mut self, rule: u16, code: &str) {
         let anywhere = is_identifier(code);
         for spelling in spellings(code) {
+            // With hyphens it may be an ordinary compound: "rate-limit".
+            let anywhere = anywhere && (!spelling.contains('-') || code.contains('-'));
             self.add_literal(spelling.into_bytes(), Target::Code { rule, anywhere });
         }
     }

@@ -67,11 +67,11 @@ pub(super) const WAITS: &[Wait] = &[
     wait(Form::Duration, r#"retry[-_]?after['"]?[:=] ?['"]?DURATION"#),
     wait(Form::Seconds, r#"(?:wait|cooldown)_(?:seconds|time|secs)['"]?[:=] ?['"]?NUMBER"#),
     wait(Form::Seconds, r#"estimated_time['"]?: ?NUMBER"#),
-    wait(Form::Duration, r"(?:try|trying) again (?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
+    wait(Form::Duration, r"(?:try|trying) again (?:in|after):? (?:about |approximately |around |\x7e ?)?DURATION"),
     wait(Form::Duration, r"\bretry (?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
     wait(
         Form::Duration,
-        r"\b(?:reset|refresh|renew|replenish|recover)e?s? (?:in|after) (?:about |approximately |around |\x7e ?)?DURATION",
+        r"\b(?:reset|refresh|renew|replenish|recover)e?s? (?:in|after):? (?:about |approximately |around |\x7e ?)?DURATION",
     ),
     wait(Form::Duration, r"\bavailable (?:again )?(?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
     wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to )?DURATION"),
@@ -169,11 +169,11 @@ fn may_state_wait(kind: FailureKind) -> bool {
         | FailureKind::QuotaExhausted
         | FailureKind::Overloaded
         | FailureKind::ServerError
-        | FailureKind::Timeout
-        | FailureKind::AuthError
+        | FailureKind::Timeout => true,
+        FailureKind::NetworkTransient
+        | FailureKind::NetworkPermanent
         | FailureKind::ModelUnavailable
-        | FailureKind::NetworkTransient => true,
-        FailureKind::NetworkPermanent
+        | FailureKind::AuthError
         | FailureKind::ContextLimit
         | FailureKind::ContentFilter
         | FailureKind::InvalidRequest

@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("agents.credentials", AuthError)
         .class()
         .text(&["please run /login", r"run [`\x27]?(?:codex|claude|gemini|gh|opencode) (?:auth )?login"])
-        .example("Login expired · Please run /login"),
+        .example("Please run /login"),
     rule("agents.small_window", InvalidRequest)
         .decisive()
         .text(&["context window (?:is )?too small"])

@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         ])
         .example("已达到 5 小时的使用上限"),
     rule("chinese.rate", RateLimit)
-        .text(&[
+        .text(&[r"并发~(?:超|上限)", r"超(?:过|出)~(?:频率|速率|并发)", 
             "请求过于频繁",
             "频率限制",
             "速率限制",

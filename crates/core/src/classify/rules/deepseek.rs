@@ -1,7 +1,7 @@
 //! DeepSeek.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::{AuthError, InvalidRequest, Overloaded, QuotaExhausted};
+use crate::kind::FailureKind::{AuthError, ContentFilter, InvalidRequest, Overloaded, QuotaExhausted};
 
 pub(super) const RULES: &[Rule] = &[
     rule("deepseek.balance", QuotaExhausted).decisive().text(&[r"\x22insufficient balance\x22"]).example(
@@ -17,4 +17,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("deepseek.busy", Overloaded)
         .text(&["the server is busy"])
         .example("The server is busy. Please try again later."),
+    rule("deepseek.content_risk", ContentFilter)
+        .decisive()
+        .text(&["content exists risk"])
+        .example(r#"{"error":{"message":"Content Exists Risk","type":"invalid_request_error"}}"#),
 ];

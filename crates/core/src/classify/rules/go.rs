@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[
             r"(?:body|stream|chunk|read\w{0,4})[^.]{0,30}: unexpected eof",
             "^unexpected eof$",
-            "unexpected eof while",
+            "unexpected eof while (?:decoding|parsing|streaming|reading (?:the )?(?:body|response|stream|chunk))",
         ])
         .example("reading body: unexpected EOF"),
     connection("go.eof", NetworkTransient)

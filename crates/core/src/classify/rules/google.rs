@@ -2,7 +2,7 @@
 
 use crate::classify::rule::{Rule, rule};
 use crate::kind::FailureKind::{
-    AuthError, ContentFilter, ContextLimit, ModelUnavailable, Overloaded, QuotaExhausted, RateLimit, StateLost, Timeout,
+    AuthError, ContentFilter, ContextLimit, ModelUnavailable, Overloaded, QuotaExhausted, RateLimit, StateLost, StreamInterrupted, Timeout,
 };
 
 pub(super) const RULES: &[Rule] = &[
@@ -85,4 +85,8 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .code(&["VALIDATION_REQUIRED", "TOS_VIOLATION", "RESTRICTED_AGE", "UNSUPPORTED_LOCATION", "INELIGIBLE_ACCOUNT"])
         .example("Please verify your account to continue using Gemini Code Assist. VALIDATION_REQUIRED"),
+    rule("google.json_segment", StreamInterrupted)
+        .decisive()
+        .text(&["incomplete json segment"])
+        .example("Error: Incomplete JSON segment at the end"),
 ];

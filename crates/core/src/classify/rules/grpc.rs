@@ -50,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
             r"statuscode\.(?:unauthenticated|permission_denied)",
             "(?:7 permission_denied|16 unauthenticated):",
         ])
-        .example("rpc error: code = PermissionDenied desc = x"),
+        .example("16 UNAUTHENTICATED: x"),
     rule("grpc.invalid", InvalidRequest)
         .hint()
         .code(&["UNIMPLEMENTED"])

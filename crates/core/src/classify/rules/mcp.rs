@@ -8,7 +8,7 @@ use crate::kind::FailureKind::{
 pub(super) const RULES: &[Rule] = &[
     rule("mcp.closed", ProcessDied)
         .decisive()
-        .text(&["-32000: connection closed", r"mcp server (?:\S{1,40} )?(?:process )?(?:exited|disconnected|closed|crashed|died|terminated|transport (?:dropped|closed))", "server transport closed"])
+        .text(&[r"mcperror: connection closed", r"mcp\S{0,20}: connection closed", "-32000: connection closed", r"mcp server (?:\S{1,40} )?(?:process )?(?:exited|disconnected|closed|crashed|died|terminated|transport (?:dropped|closed))", "server transport closed"])
         .example("McpError: MCP error -32000: Connection closed"),
     rule("mcp.timeout", Timeout)
         .decisive()

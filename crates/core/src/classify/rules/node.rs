@@ -1,7 +1,7 @@
 //! Node: undici, node-fetch, axios, got, and net errors of Chromium and Electron.
 
 use crate::classify::rule::{Rule, connection, rule};
-use crate::kind::FailureKind::{
+use crate::kind::FailureKind::{BadOutput, 
     Cancelled, NetworkPermanent, NetworkTransient, ProcessDied, StreamInterrupted, Timeout, Unknown,
 };
 
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("SELF_SIGNED_CERT_IN_CHAIN"),
     rule("node.url", NetworkPermanent)
         .decisive()
-        .code(&[
+        .code(&["MaxRedirectsError", 
             "ERR_INVALID_URL",
             "ERR_INVALID_PROTOCOL",
             "ERR_UNSUPPORTED_PROTOCOL",
@@ -89,7 +89,7 @@ pub(super) const RULES: &[Rule] = &[
             "ERR_TOO_MANY_REDIRECTS",
         ])
         .example("TypeError [ERR_INVALID_URL]: x"),
-    rule("node.header_overflow", NetworkPermanent)
+    rule("node.header_overflow", BadOutput)
         .code(&["HPE_HEADER_OVERFLOW", "UND_ERR_HEADERS_OVERFLOW"])
         .example("HPE_HEADER_OVERFLOW"),
     connection("node.fetch_failed", NetworkTransient)

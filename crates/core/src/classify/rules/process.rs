@@ -16,14 +16,14 @@ pub(super) const RULES: &[Rule] = &[
         .example("Process exited with signal SIGKILL"),
     rule("process.core", ProcessDied)
         .decisive()
-        .text(&[r"\bcore dumped\b", r"\bsegmentation fault\b", r"\bbus error\b", r"\billegal instruction\b", r"\bfloating point exception\b", r"\bstack smashing\b", r"\baccess violation\b", r"\bstack overflow\b~(?:abort|crash|core|exception)", "double free or corruption"])
+        .text(&[r"std::bad_alloc", r"terminate called after throwing", r"trace/bpt trap", r"\bkilled: 9\b", r"exc_bad_access", r"\babort\(\) called\b", r"\bcore dumped\b", r"\bsegmentation fault\b", r"\bbus error\b", r"\billegal instruction\b", r"\bfloating point exception\b", r"\bstack smashing\b", r"\baccess violation\b", r"\bstack overflow\b~(?:abort|crash|core|exception)", "double free or corruption"])
         .example("Aborted (core dumped)"),
     rule("process.killed", ProcessDied)
         .text(&[r"\b\d{1,8} (?:killed|terminated|aborted|hangup)\b", r"^(?:killed|terminated|aborted|hangup)\b", r"\b(?:process|worker|container|child|task runner|subprocess|session|agent|job)\b(?: \S{1,40}){0,2} (?:was |has been |got |is )?(?:killed|terminated unexpectedly|crashed|dead|died|gone)\b"])
         .example("bash: line 1:  4054 Killed                  sh -c x"),
     rule("process.command_missing", ProcessDied)
         .decisive()
-        .text(&[r"\bcommand not found\b", "is not recognized as (?:an internal|the name of)", r"no such file or directory\b~\bexec", "exec format error", r"exec:? \S{1,60}: (?:not found|no such file)", "cannot execute(?: binary file)?", "failed to (?:spawn|exec|launch|start) (?:process|command|child|subprocess|worker|server|the process)", "unable to start process"])
+        .text(&[r"failed to run command", r"cannot run program", r"error=2, no such file", r"\bconnect enoent\b", r"cannot find module", r"\bcommand not found\b", "is not recognized as (?:an internal|the name of)", r"no such file or directory\b~\bexec", "exec format error", r"exec:? \S{1,60}: (?:not found|no such file)", "cannot execute(?: binary file)?", "failed to (?:spawn|exec|launch|start) (?:process|command|child|subprocess|worker|server|the process)", "unable to start process"])
         .example("bash: line 1: claudee: command not found"),
     rule("process.exit_timeout", Timeout)
         .class()
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("exited with code 137"),
     rule("process.exit", ProcessDied)
         .hint()
-        .text(&[r"\bexit(?:ed)?(?: with)?(?: a)?(?: non-zero)?(?: exit)?(?: code| status|code)[ =:]{1,2}-?[1-9]\d{0,19}\b", r"\bnon-?zero exit\b", r"\breturned (?:exit )?code [1-9]", r"\bexit=[1-9]\d{0,2}\b", r"\b(?:process|worker|server|child|runner|container|subprocess) (?:\S{1,40} )?(?:has )?(?:unexpectedly )?(?:exited|terminated|ended|quit)(?: unexpectedly| prematurely| early)?\b", r"\bexited (?:unexpectedly|prematurely|early|abnormally)\b", r"\bunexpected(?:ly)? exit"])
+        .text(&[r"\b(?:backend|daemon|gateway|service|sidecar|language server|helper|app-server|extension host) (?:has |was )?(?:stopped|exited|crashed|terminated|died)\b", r"process finished with exit code [1-9]", r"\belifecycle\b", r"\b(?:process|daemon|worker|supervisor|runner) (?:is|was) (?:not|no longer) (?:running|alive)\b", r"\bunexpectedly quit\b", r"\bexit(?:ed)?(?: with)?(?: a)?(?: non-zero)?(?: exit)?(?: code| status|code)[ =:]{1,2}-?[1-9]\d{0,19}\b", r"\bnon-?zero exit\b", r"\breturned (?:exit )?code [1-9]", r"\bexit=[1-9]\d{0,2}\b", r"\b(?:process|worker|server|child|runner|container|subprocess) (?:\S{1,40} )?(?:has )?(?:unexpectedly )?(?:exited|terminated|ended|quit)(?: unexpectedly| prematurely| early)?\b", r"\bexited (?:unexpectedly|prematurely|early|abnormally)\b", r"\bunexpected(?:ly)? exit"])
         .example("worker exited with code 1"),
     rule("process.kubernetes", ProcessDied)
         .decisive()

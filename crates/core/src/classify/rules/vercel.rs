@@ -5,7 +5,6 @@ use crate::kind::FailureKind::{BadOutput, InvalidRequest, ModelUnavailable, Unkn
 
 pub(super) const RULES: &[Rule] = &[
     rule("vercel.no_object", BadOutput)
-        .decisive()
         .code(&["NoObjectGeneratedError", "TypeValidationError", "InvalidToolInputError", "NoSuchToolError"])
         .example("AI_NoObjectGeneratedError"),
     rule("vercel.unsupported", InvalidRequest)

@@ -1,7 +1,6 @@
 //! vLLM, SGLang and TensorRT-LLM.
 
 use crate::classify::rule::{Rule, rule};
-use crate::evidence::Surface;
 use crate::kind::FailureKind::{ContextLimit, InvalidRequest, ModelUnavailable, Overloaded, ProcessDied, ServerError};
 
 pub(super) const RULES: &[Rule] = &[
@@ -17,8 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[r"the model [`\x27\x22]\S{1,90}[`\x27\x22] does not exist"])
         .example(r#"{"message":"The model `Qwen/Qwen3-32B` does not exist.","type":"NotFoundError"}"#),
-    rule("vllm.engine_dead", ServerError)
-        .on(Surface::Process, ProcessDied)
+    rule("vllm.engine_dead", ProcessDied)
         .code(&["EngineDeadError", "AsyncEngineDeadError"])
         .text(&[
             "engine (?:process|loop|core) (?:is dead|has died|failed|is not running)",

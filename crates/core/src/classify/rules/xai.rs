@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&["doesn't have any credits", "used all available credits or reached its monthly spending limit"])
         .example("Your newly created teams doesn't have any credits yet."),
     rule("xai.argument", InvalidRequest)
-        .hint()
+        .class()
         .text(&["client specified an invalid argument"])
         .example(r#"{"code":"Client specified an invalid argument","error":"bad temperature"}"#),
     rule("xai.no_permission", AuthError)
@@ -25,6 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&["caller does not have permission"])
         .example(r#"{"code":"The caller does not have permission to execute the specified operation"}"#),
     rule("xai.missing", ModelUnavailable)
+        .class()
         .text(&["some requested entity was not found"])
         .example(r#"{"code":"Some requested entity was not found","error":"grok-9"}"#),
 ];

@@ -43,7 +43,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("The request does not fit into the context window"),
     rule("context.too_long", ContextLimit)
         .decisive()
-        .text(&[
+        .text(&[r"\bmax(?:imum)? size: \d{1,9} tokens", r"\b(?:request|body) too large for [\w.:/-]{1,60} model\b", r"\b(?:prompt|input|message|request|text) (?:has|have|had|contains?|is|of) (?:\S{1,20} ){0,3}\d{3,9} tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b", r"\btokens? (?:limit|maximum) (?:of|is) \d{1,9}\b~\bexceed", r"\btoo (?:long|large) for (?:the |this )?(?:model|context)\b", r"\blarger than the (?:maximum |model'?s? )?(?:context|token)", r"\bexceeds? (?:the )?(?:maximum |max |model |input |prompt )(?:context|token|input|prompt|sequence) ?(?:length|limit|size|window|count)?", 
             r"\b(?:prompt|input|inputs|conversation|message history|chat history|transcript|query|input text|input tokens?|your messages?|request prompt|system prompt)(?: \S{1,20})? (?:is|was|are|has become|became|being|got) (?:much |way )?(?:too (?:long|large|big)|longer than|larger than)",
             r"\b(?:prompt|input|conversation|context) too (?:long|large|big)\b",
             r"\b(?:prompt|input|inputs|messages|conversation)\b~\b(?:exceed|exceeds|exceeded)\b~\b(?:max(?:imum)?|length|tokens?|limit|size)\b",
@@ -57,7 +57,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btoo many (?:input |prompt |total )tokens\b",
             r"\btoo many tokens (?:in|for) (?:the |your |this )?(?:prompt|input|request|context|model|message)",
             r"\bmaximum (?:prompt|input|sequence) length\b~(?:exceed|is \d|of \d)",
-            r"\b(?:reduce|shorten|trim|truncate)~(?:length of (?:the |your )?(?:messages|input|prompt|either)|your prompt|your input|the prompt|the input|prompt length|input length|number of (?:input )?tokens|conversation)",
             r"\bexpected maxlength: \d{1,9}, actual: \d",
             r"\binput (?:token )?length\b~(?:exceed|too|greater|longer)",
             r"\bprompt exceeds\b",
@@ -86,4 +85,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000"])
         .example("max_tokens is too large: 200000. This model supports at most 4096 completion tokens."),
+    // Advice that also closes messages about rates.
+    rule("context.advice", ContextLimit)
+        .class()
+        .text(&[
+            r"\b(?:reduce|shorten|trim|truncate)~(?:length of (?:the |your )?(?:messages|input|prompt|either)|your prompt|your input|the prompt|the input|prompt length|input length|number of (?:input )?tokens|conversation)",
+        ])
+        .example("Please shorten your prompt and send it again"),
 ];

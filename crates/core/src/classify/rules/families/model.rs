@@ -44,8 +44,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"code":"model_not_exist"}}"#),
     rule("model.missing", ModelUnavailable)
         .decisive()
-        .text(&[
-            r"\bmodels?\b(?:[^.;{}]|\.\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|not exist|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
+        .text(&[r"\bmodel not exists?\b", r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b", r"\bnot found~\bmodels? (?:list|registry|catalog)", 
+            r"\bmodels?\b(?:[^.;{}]|\.\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
             r"\bmodels?/[\w.:@-]{1,80} (?:is |was )?not found",
             r"\b(?:unknown|no such|unrecognized|nonexistent|non-existent|invalid|unsupported) model\b(?:[: ]|$)",
             r"\binvalid model (?:name|id|identifier|specified|argument)",
@@ -64,7 +64,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Model gpt-9 was not found on this server"),
     rule("model.refused", ModelUnavailable)
         .decisive()
-        .text(&[
+        .text(&[r"\bnot filled out the required use-case form\b", r"\b(?:request|enable|grant|need) (?:model )?access (?:to|for) (?:this|the) model\b", r"\bmodel (?:is )?restricted\b", 
             r"\b(?:do not|does not|don't|doesn't|not|no|without|lacks?|denied) (?:currently )?(?:have |has )?(?:been granted )?(?:the )?(?:permission|access|authorized|authorised|allowed|entitled|permitted)(?: to)?(?: access| use| invoke| call)? (?:to )?(?:the |this )?(?:requested |specified )?model\b",
             r"\baccess to (?:the |this )?model\b~(?:denied|not|restricted|granted|required|forbidden)",
             r"\b(?:can(?:not|'t)|unable to|not permitted to|not allowed to|not authorized to) (?:access|use|invoke|call) (?:the |this )?(?:\S{1,20} )?model\b",
@@ -77,10 +77,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.unavailable", ModelUnavailable)
         .decisive()
         .text(&[
-            r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: ['\x22`]?[\w./:@-]{1,80}['\x22`]?)? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
+            r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: ['\x22`(\[]?[\w./:@-]{1,80}['\x22`)\]]?)? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
             r"\bmodel\b(?:[^.;]|\.\S){0,90}\b(?:has been|was|is) (?:deprecated|retired|decommissioned|discontinued|shut down|removed|sunset|turned off)",
             r"\b(?:has|have) reached (?:its |their )?end of (?:its )?life",
-            r"\bno (?:available |healthy |active |allowed )?(?:providers?|endpoints?|channels?|deployments?|distributors?|instances?|backends?|routes?|upstreams?|accounts?)\b(?: is| are)?~\bmodel\b",
+            r"\bno (?:available |healthy |active |allowed )?(?:providers?|endpoints?|channels?|distributors?|instances?|backends?|routes?|upstreams?|accounts?)\b(?: is| are)?~\bmodel\b",
             r"\bno (?:allowed |available )?(?:providers|endpoints)\b~(?:available|found|matching|support)",
             r"\bmodel\b(?:[^.;]|\.\S){0,60}\bend[- ]of[- ]life\b",
             r"\b['\x22`]?[\w./:@-]{3,80}['\x22`]? is not a (?:valid|known|supported|recognized) model\b",

@@ -19,7 +19,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bbad (?:control|escaped|unicode) (?:character|escape)",
             r"\binvalid character '?.{1,4}'? (?:looking for beginning|after|in)\b",
             r"\binvalid json response body\b",
-            r"\b(?:failed|unable|could not|couldn't|cannot|can't|error) (?:to )?(?:be )?(?:pars|decod|deserializ|interpret|unmarshal|extract)\w{0,4} (?:\S{1,20} ){0,4}?(?:json|response|output|answer|completion|reply|content|tool call|arguments|function call|as json|llm|model)",
+            r"\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:be )?(?:pars|decod|deserializ|interpret|unmarshal|extract)\w{0,4} (?:\S{1,20} ){0,4}?(?:json|response|output|answer|completion|reply|content|tool call|arguments|function call|as json|llm|model)",
             r"\berror parsing (?:\S{1,20} ){0,3}(?:json|response|output|tool)",
             r"\b(?:json|response|output|answer)~(?:could not|cannot|couldn't|can't|failed to) be (?:parsed|decoded)",
             r"\bcould not parse\b",
@@ -34,7 +34,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["Failed to parse the JSON body of the request"])
         .example("The answer contains malformed JSON"),
     rule("output.schema", BadOutput)
-        .text(&[
+        .text(&[r"[a-z_]\.validationerror\b", r"\binvalid (?:input|option|enum value|literal value|discriminator value|string|union): ?(?:expected|must)\b", r"\bexpected `\w{1,20}`, got `\w{1,20}`", r"\bis not valid under any of the given schemas\b", r"\bis not of type '\w{1,12}'", r"\bis a required property\b", r"\bis not one of \[", r"\bunexpected (?:response|output|reply) (?:format|shape|structure|type|schema|from the model)\b", r"\bexpected (?:object|array|string|number|boolean), received\b", 
             r"\b(?:did not|does not|doesn't|didn't|failed to|not) (?:match|conform|comply|adhere|satisfy|validate)(?: to| with| against)? (?:the )?(?:\S{1,20} )?(?:schema|json schema|format|expected format|type)\b",
             r"\bfailed validating '",
             r"\bschema validation (?:failed|error)",
@@ -66,7 +66,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["Invalid tool call IDs: Expected ['tc_abc'], got ['tc_xyz']"])
         .example("tool call validation failed: parameters for tool x did not match schema"),
     rule("output.empty", BadOutput)
-        .text(&[
+        .text(&[r"\bno (?:response|reply) (?:was |were )?(?:returned|generated)\b", r"\b(?:potential loop (?:was )?detected|repetitive tool calls|stuck in a loop|looping)\b", r"\bmissing (?:choices|content|candidates)\b", r"\bkeyerror: '(?:choices|content|candidates|message)'", 
             r"\b(?:empty|blank|null) (?:response|content|choices|completion|answer|output|message content|assistant message|body|result|message from|text|candidates?)\b",
             r"\bno (?:choices|candidates|content|completion|output|text|generations?|answer|message|valid choices|response content|assistant message|final answer)\b(?: was| were| is| are)? (?:returned|generated|in (?:the )?(?:response|completion)|produced|received|found in|provided by the model)",
             r"\b(?:response|completion|model|candidate|provider|llm|api)\b~\b(?:was|is|returned|contained|contains|has|had|with|produced) (?:an )?(?:empty|no (?:content|choices|candidates|text|output|parts|message))\b",
@@ -82,7 +82,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["message content cannot be empty"]),
     rule("output.not_json_page", BadOutput)
         .text(&[
-            r"\b(?:unexpected|wrong|invalid|unsupported|unknown) (?:mimetype|mime type|content-?type)\b~(?:text|html|received|response|:)",
+            r"\b(?:unexpected|wrong|invalid|unsupported|unknown) (?:mimetype|mime type|content[- ]?type)\b~(?:text|html|received|response|:|expected)",
             r"\binvalid header value: .{0,3}text/",
             r"\bexpected (?:content-type )?['\x22`]?(?:application/json|json|text/event-stream)['\x22`]?\b~\b(?:got|received|but|found)\b",
             r"\b(?:received|got|returned) (?:an )?html\b",
@@ -106,4 +106,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .on(Surface::Stream, BadOutput)
         .example("We could not parse the JSON body of your request."),
+    rule("output.request_json_refused", InvalidRequest)
+        .decisive()
+        .status(&[400, 422])
+        .text(&[r"line \d{1,6},? column \d{1,6}", r"\bexpecting ',' delimiter", r"\bin json at position \d", r"\bjson decode error\b"])
+        .not(&["json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"])
+        .example(r#"{"error":{"message":"Expecting ',' delimiter: line 1 column 54 (char 53)","code":400}}"#),
 ];

@@ -92,8 +92,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "trial_expired",
             "subscription_required",
         ])
-        .text(&[
-            r"\b(?:usage|plan|message|subscription|free|trial|account|request|prompt|chat|session|premium request|fast request)s? (?:usage )?(?:limit|quota|cap|allowance)s? (?:has been |have been |was |is |for ~)?(?:reached|exceeded|hit|exhausted|used up)",
+        .text(&[r"\bused (?:up )?(?:all )?(?:of )?(?:your|the) (?:free|monthly|daily|weekly|included|trial|premium) ?(?:quota|credits?|usage|requests|messages|allowance|tokens)", 
+            r"\b(?:usage|plan|message|subscription|free|trial|premium request|fast request|opus|sonnet)s? (?:usage )?(?:limit|quota|cap|allowance)s? (?:has been |have been |was |is |for ~)?(?:reached|exceeded|hit|exhausted|used up)",
             r"\b(?:reached|exceeded|hit|exhausted|used up|used all)~(?:usage|plan|message|subscription|free|trial|premium requests?|included) ?(?:tier )?(?:limit|quota|cap|allowance|allocation|usage|inferences)",
             r"\bused all of your\b",
             r"\bfree (?:trial|tier|plan|quota|allocation|credits|usage|period)~(?:expired|exhausted|ended|is over|used up|finished)",
@@ -107,7 +107,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("You have reached your plan limit. Upgrade to continue.")
         .not(&["{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Too many requests\"}}"]),
     rule("quota.window", QuotaExhausted)
-        .text(&[
+        .text(&[r"\b(?:day|daily|week|weekly|month|monthly) limit: ?\d", 
             r"\b(?:per|a|each|every)[-_ ]?(?:day|week|month|billing cycle|billing period)\b~(?:limit|quota|exceeded|reached|exhausted|used)",
             r"(?:limit|quota|exceeded|reached|exhausted|allowance|used)~\b(?:per|a|each|every)[-_ ]?(?:day|week|month|billing cycle|billing period)\b",
             r"\b(?:daily|weekly|monthly|yearly|today's|this month's|24[- ]?hour)\b~(?:limit|quota|allowance|cap|usage|budget|maximum|rate limit|allocation|calls?|requests)~(?:reached|exceeded|exhausted|hit|used|met|over|consumed|depleted)",

@@ -1,11 +1,12 @@
 //! The response had begun and then broke off.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::StreamInterrupted;
+use crate::evidence::Surface;
+use crate::kind::FailureKind::{NetworkTransient, StreamInterrupted};
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("stream.cut", StreamInterrupted)
-        .text(&[
+        .text(&[r"\bdid not receive (?:a |the )?(?:done|final|complet|success|terminat)", r"\b(?:answer|response|message|generation|output) (?:was |has been |got )?(?:stopped|ended|broke off|cut) (?:early|midway|unexpectedly|abruptly|before)", 
             r"\bpremature(?:ly)? (?:close|end|closed|ended|eof|terminated)",
             r"\bclosed (?:the )?connection without sending (?:the )?complete\b",
             r"\bincomplete (?:chunked read|read|chunk|message body|response|body|stream)\b",
@@ -22,7 +23,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bchunked[- ]encoding\b",
             r"\b(?:illegal|invalid) chunk\b",
             r"\binvalid chunk (?:length|size|header)",
-            r"\bunexpected (?:end|eof|close|closure|termination) (?:of|in|during|while|on|at) (?:the )?(?:stream|response|body|chunk|data|file|transmission|sse|event)",
+            r"\bunexpected (?:end|eof|close|closure|termination) (?:of|in|during|while|on|at) (?:the )?(?:stream|response|body|chunk|data|transmission|sse|event)",
         ])
         .not(&["Unexpected end of JSON input"])
         .example("peer closed connection without sending complete message body (incomplete chunked read)"),
@@ -39,6 +40,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     // Wrappers: what follows them is the cause.
     rule("stream.wrapper", StreamInterrupted)
         .hint()
+        .on(Surface::Network, NetworkTransient)
         .text(&[
             r"\bstream (?:was |has been |got |unexpectedly )?(?:closed|ended|terminated|aborted|interrupted|disconnected|cut|reset|broken|dropped|lost|failed|error)\b",
             r"\b(?:error|failed|failure|interrupted|lost|disconnected) (?:while |during |in |reading )(?:the )?(?:streaming|stream|sse)\b",
