@@ -1,3 +1,31 @@
 //! All automation: `cargo xtask <command>`.
 
-fn main() {}
+mod corpus;
+
+use std::process::ExitCode;
+
+/// What can be asked for: name, what it does, what runs it.
+type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
+
+const COMMANDS: &[Command] =
+    &[("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run)];
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let command = arguments.first().and_then(|name| COMMANDS.iter().find(|(known, ..)| known == name));
+    match command {
+        Some((_, _, run)) => run(&arguments[1..]),
+        None => {
+            usage();
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the talk of a command line tool")]
+fn usage() {
+    eprintln!("usage: cargo xtask <command>");
+    for (name, about, _) in COMMANDS {
+        eprintln!("  {name:<8} {about}");
+    }
+}

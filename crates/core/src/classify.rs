@@ -1,1 +1,237 @@
 //! From evidence to a failure, by a table of rules.
+//!
+//! One pass over the flattened text ([`text`]) finds every rule that matches. Which one decides
+//! is settled by one small order of precedence and nothing else:
+//!
+//! 1. a user's own rule;
+//! 2. the heaviest [`Weight`]. Rules follow from what a failing side *says*, and they say it in
+//!    five degrees. A **decisive** cause beats everything (no money is no money, whatever the
+//!    status). A **cause** beats a **class** (`rate_limit_error` around "model overloaded").
+//!    A class beats the **status** (a 403 whose code is `rate_limited`). A status beats a
+//!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1";
+//! 3. between equal weights, the kind that leaves the caller fewer choices;
+//! 4. between equal kinds, what stands first in the table: a provider's own words before the
+//!    families of phrases that many share.
+//!
+//! Structured codes and phrases go through the same order, so a specific message beats a generic
+//! code and a specific code beats a generic message. Statuses stated in a text count like the
+//! response's own, the innermost first; a typed transport error weighs as much as a status; an
+//! exit status is a hint, because the output of a process tells more than its number.
+//!
+//! Before that, [`benign`] takes out what only looks like a failure; after it, the stated wait
+//! ([`wait`]) settles rate limit against quota: an hour or more is a quota, and a window that
+//! frees up within the hour is a rate limit.
+//!
+//! Knows no clock and no I/O; `now` comes with the evidence. Reads a bounded part of the body.
+
+pub mod benign;
+pub mod record;
+pub mod status;
+pub mod text;
+pub mod wait;
+
+mod anchor;
+mod message;
+mod rule;
+mod rules;
+mod table;
+mod user;
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use crate::evidence::{Evidence, Exit, Surface, Transport};
+use crate::failure::Failure;
+use crate::kind::FailureKind;
+
+pub use message::MESSAGE_BYTES_MAX;
+pub use rule::{Rule, Weight};
+pub use rules::RULES_VERSION;
+pub use user::{RuleError, UserRule};
+
+use table::Table;
+use text::Text;
+use user::Compiled;
+
+/// The rule's name where nothing matched.
+pub const NO_RULE: &str = "none";
+
+/// Turns evidence into failures.
+pub struct Classifier {
+    user: Vec<Compiled>,
+    table: &'static Table,
+}
+
+/// What decided, before the wait has its say.
+struct Verdict {
+    kind: FailureKind,
+    rule: Cow<'static, str>,
+    precedence: u16,
+    window: bool,
+}
+
+impl Classifier {
+    /// The shipped rules, compiled once.
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<Classifier> = OnceLock::new();
+        BUILTIN.get_or_init(|| Self { user: Vec::new(), table: table() })
+    }
+
+    /// The shipped rules behind a user's own.
+    pub fn with_rules(user: &[UserRule]) -> Result<Self, RuleError> {
+        let user = user.iter().enumerate().map(|(index, rule)| Compiled::new(rule, index));
+        Ok(Self { user: user.collect::<Result<_, _>>()?, table: table() })
+    }
+
+    /// The shipped rules, in the order of the table.
+    pub fn rules(&self) -> impl Iterator<Item = &'static Rule> + '_ {
+        self.table.rules().iter().copied()
+    }
+
+    /// Says what kind of failure the evidence shows, and why.
+    pub fn classify(&self, evidence: &Evidence<'_>) -> Failure {
+        let (body, benign) = match evidence.surface {
+            Surface::Text | Surface::Process if evidence.status.is_none() => benign::strip(text::ends(evidence.body).0),
+            _ => (Cow::Borrowed(evidence.body), None),
+        };
+        let body = if benign.is_some() { &body } else { evidence.body };
+        let text = Text::new(evidence.headers, body);
+        let stated = status::stated(&text.lower);
+        let status = stated.map(|(code, _)| code).or(evidence.status);
+
+        let mut found = self.table.search(&text.lower, status);
+        let loose = evidence.surface == Surface::Text && evidence.status.is_none();
+        if loose && found.rule.as_ref().is_some_and(|(_, span)| benign::is_mention(&text.lower, span)) {
+            found.rule = None;
+        }
+
+        let user = self.user.iter().find(|rule| rule.matches(evidence, &text));
+        let verdict = match user {
+            Some(rule) => {
+                Verdict { kind: rule.kind(), rule: Cow::Owned(rule.name.clone()), precedence: u16::MAX, window: false }
+            }
+            None => decide(evidence, status, &text, found.rule.as_ref().map(|(rule, _)| *rule), benign),
+        };
+
+        let said = wait::said(evidence, verdict.kind, &text.shown, &found.waits);
+        let kind = if user.is_some() { verdict.kind } else { settle(&verdict, said) };
+        Failure {
+            kind,
+            retry_after: user.and_then(Compiled::retry_after).or(said.by_provider),
+            rule: verdict.rule,
+            status: evidence.status,
+            message: message::message(&text.shown, &text.lower, found.rule.as_ref().map(|(_, span)| span)),
+            tool: None,
+        }
+    }
+}
+
+/// The heaviest of all that speaks.
+fn decide(
+    evidence: &Evidence<'_>,
+    status: Option<u16>,
+    text: &Text,
+    found: Option<&'static Rule>,
+    benign: Option<&'static str>,
+) -> Verdict {
+    let by_rule = found.map(|rule| Verdict {
+        kind: rule.kind_on(evidence.surface),
+        rule: Cow::Borrowed(rule.name),
+        precedence: rule.precedence(),
+        window: rule.window,
+    });
+    let by_status = status.and_then(status::meaning);
+    let by_transport = evidence.transport.map(|transport| transport_meaning(transport, evidence.surface));
+    let by_exit = evidence.exit.and_then(exit_meaning);
+    let others = [
+        (Weight::Status, by_status),
+        (Weight::Status, by_transport),
+        (Weight::Hint, by_exit),
+        (Weight::Hint, answer_meaning(evidence, text)),
+    ];
+    let others = others.into_iter().filter_map(|(weight, meaning)| {
+        let (kind, rule) = meaning?;
+        let precedence = rule::precedence(weight, kind);
+        Some(Verdict { kind, rule: Cow::Borrowed(rule), precedence, window: false })
+    });
+    by_rule
+        .into_iter()
+        .chain(others)
+        .reduce(|best, next| if next.precedence > best.precedence { next } else { best })
+        .unwrap_or(Verdict {
+            kind: FailureKind::Unknown,
+            rule: Cow::Borrowed(benign.unwrap_or(NO_RULE)),
+            precedence: 0,
+            window: false,
+        })
+}
+
+/// Rate limit or quota, by the wait that was stated.
+fn settle(verdict: &Verdict, said: wait::Said) -> FailureKind {
+    let wait = said.by_provider.or(said.by_client);
+    match (verdict.kind, wait) {
+        (FailureKind::RateLimit, Some(wait)) if wait >= wait::QUOTA_WAIT_MIN => FailureKind::QuotaExhausted,
+        (FailureKind::QuotaExhausted, Some(wait)) if verdict.window && wait < wait::QUOTA_WAIT_MIN => {
+            FailureKind::RateLimit
+        }
+        (kind, _) => kind,
+    }
+}
+
+/// What a typed transport error means.
+fn transport_meaning(transport: Transport, surface: Surface) -> (FailureKind, &'static str) {
+    let begun = surface == Surface::Stream;
+    match transport {
+        Transport::Reset if begun => (FailureKind::StreamInterrupted, "transport.reset_in_stream"),
+        Transport::Refused => (FailureKind::NetworkTransient, "transport.refused"),
+        Transport::Reset => (FailureKind::NetworkTransient, "transport.reset"),
+        Transport::Unreachable => (FailureKind::NetworkTransient, "transport.unreachable"),
+        Transport::DnsTemporary => (FailureKind::NetworkTransient, "transport.dns_temporary"),
+        Transport::DnsNotFound => (FailureKind::NetworkPermanent, "transport.dns_not_found"),
+        Transport::Certificate => (FailureKind::NetworkPermanent, "transport.certificate"),
+        Transport::Protocol => (FailureKind::NetworkPermanent, "transport.protocol"),
+        Transport::Address => (FailureKind::NetworkPermanent, "transport.address"),
+        Transport::ConnectTimeout => (FailureKind::Timeout, "transport.connect_timeout"),
+        Transport::ResponseTimeout => (FailureKind::Timeout, "transport.response_timeout"),
+        Transport::IdleTimeout => (FailureKind::StreamInterrupted, "transport.idle_timeout"),
+        Transport::BodyCut => (FailureKind::StreamInterrupted, "transport.body_cut"),
+        Transport::Cancelled => (FailureKind::Cancelled, "transport.cancelled"),
+    }
+}
+
+/// What the end of a process means; `None` for a clean one.
+fn exit_meaning(exit: Exit) -> Option<(FailureKind, &'static str)> {
+    Some(match exit {
+        Exit::Code(0) => return None,
+        // What timeout(1) and shells after an interrupt return.
+        Exit::Code(124) => (FailureKind::Timeout, "exit.124"),
+        Exit::Code(130) | Exit::Signal(2) => (FailureKind::Cancelled, "exit.interrupted"),
+        Exit::Code(137) | Exit::Signal(9) => (FailureKind::ProcessDied, "exit.killed"),
+        Exit::Code(_) => (FailureKind::ProcessDied, "exit.code"),
+        Exit::Signal(_) => (FailureKind::ProcessDied, "exit.signal"),
+        Exit::OutOfMemory => (FailureKind::ProcessDied, "exit.out_of_memory"),
+    })
+}
+
+/// A response that claims success but holds no answer.
+fn answer_meaning(evidence: &Evidence<'_>, text: &Text) -> Option<(FailureKind, &'static str)> {
+    let claims_success = evidence.surface == Surface::Http && evidence.status.is_some_and(|status| status / 100 == 2);
+    if !claims_success {
+        return None;
+    }
+    let is_html = evidence.body.trim_ascii_start().starts_with(b"<");
+    let is_empty = text.lower.iter().all(|byte| *byte == b' ');
+    match (is_html, is_empty) {
+        (true, _) => Some((FailureKind::BadOutput, "answer.html")),
+        (_, true) => Some((FailureKind::BadOutput, "answer.empty")),
+        _ => None,
+    }
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| Table::new(rules::all()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! Texts that only look like failures: logs of success, source code, test output, commit
+//! subjects, headings, commands, and prose that mentions an error.
+//!
+//! This stage works on texts of unknown origin only. Lines that are benign by their shape are
+//! taken out before the rules read the rest, so that an access log above a real error does not
+//! hide it; and a match that is only quoted inside a sentence does not count.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use regex::bytes::{RegexSet, RegexSetBuilder};
+
+/// Lines beyond this many are taken as they come.
+const LINES_MAX: usize = 400;
+
+/// A shape of line that states no failure.
+pub struct Benign {
+    /// Stable name.
+    pub name: &'static str,
+    /// Matches the whole line, without regard to case.
+    pattern: &'static str,
+    /// A line of this shape.
+    pub example: &'static str,
+}
+
+const fn benign(name: &'static str, pattern: &'static str, example: &'static str) -> Benign {
+    Benign { name, pattern, example }
+}
+
+/// Every benign shape.
+pub const BENIGN: &[Benign] = &[
+    benign(
+        "benign.access_log",
+        r#""(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) [^"]*HTTP/[\d.]+" [123]\d\d\b"#,
+        r#"10.0.0.7 - - [12/Mar/2026:10:15:02 +0000] "POST /v1 HTTP/1.1" 200 50429 "-""#,
+    ),
+    benign(
+        "benign.success_log",
+        r"^\s*(?:\S+ ){0,5}(?:GET|POST|PUT|PATCH|DELETE) /\S* (?:HTTP/[\d.]+ )?2\d\d\b",
+        "INFO POST /v1/messages 200 in 503ms",
+    ),
+    benign(
+        "benign.info_log",
+        r"(?:^|[\s\[|])(?:level=)?(?:debug|trace)[\]|:\s].{0,200}(?:retry|timeout|limit|config|set to|using)",
+        "DEBUG http: timeout set to 429 seconds",
+    ),
+    benign(
+        "benign.passed_test",
+        r"^\s*(?:test \S+ \.\.\. ok|test result: ok|ok\s+\d*\s*-?\s.*|--- PASS: .*|PASS(?:ED)?[:\s].*|\S+ PASSED.*|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
+        "test gateway::retries_on_429 ... ok",
+    ),
+    benign(
+        "benign.commit",
+        r"^\s*(?:\*\s+)?[0-9a-f]{7,40} (?:\([^)]*\) )?\w.*",
+        "429a5dc4308 fix(ui): handle rate limit exceeded",
+    ),
+    benign(
+        "benign.commit_subject",
+        r"^\s*[-*]?\s*(?:fix|feat|chore|docs|test|refactor|perf|ci|build|style|revert)(?:\([^)]*\))?!?: .*",
+        "fix(core): retry on ECONNRESET",
+    ),
+    benign("benign.heading", r"^\s*#{1,6} .*", "### Why am I getting `429 Too Many Requests`?"),
+    benign(
+        "benign.bold_label",
+        r"^\s*(?:[-*] )?\*\*[^*]+:?\*\*:? .*",
+        "**Timeout:** requests that timed out are retried",
+    ),
+    benign("benign.table_row", r"^\s*\|.*\|\s*$", "| 429 | Too Many Requests | rate limit exceeded |"),
+    benign("benign.comment", r#"^\s*(?://|/\*|\*/|<!--|"""|''').*"#, "// Retry when the connection was refused"),
+    benign("benign.shell_comment", r"^\s*# .*", "# handle 429 Too Many Requests"),
+    benign(
+        "benign.declaration",
+        r"^\s*(?:pub |export |async |static |private |public |protected )*(?:const|let|var|fn|def|class|function|func|impl|enum|struct|interface|type|import|from|use|package|#include|#define|return|throw new|raise|except|catch|elif|case|match|assert\w*|expect|it|describe|if|else|while|for|switch)\b[\s(].*[{(;:=,\[]\s*$",
+        "if (error.code === 'ECONNRESET') {",
+    ),
+    benign(
+        "benign.statement",
+        r#"^\s*(?:(?:const|let|var|static|final|return|throw|raise|expect|assert\w*|import|from|self\.\w+|this\.\w+)\b.*[;)]|[\w.\[\]]+ (?:=|==|:=|\+=) .*(?:[;,(\[{]|["']\s*\)?))\s*$"#,
+        r#"const RETRYABLE = ["overloaded_error", "rate_limit_error"];"#,
+    ),
+    benign(
+        "benign.condition",
+        r#"^\s*(?:\}? ?(?:else )?if|elif|while|assert|when|unless)\b.*(?:===?|!==?|\bin\b|includes|contains|startswith|isinstance|matches|\.is_|&&|\|\|).*"#,
+        "if err.status_code in (429, 503):",
+    ),
+    benign(
+        "benign.literals",
+        r#"^\s*(?:["'`][^"'`]*["'`]\s*[,|]\s*)+(?:["'`][^"'`]*["'`])?\s*[\])}]*\s*[;,]?\s*$"#,
+        r#"    "deadline_exceeded", "unavailable", "resource_exhausted","#,
+    ),
+    benign(
+        "benign.numbered_literals",
+        r#"^\s*\{?(?:\s*\d+: ?["'][^"']*["'],?)+\s*\}?,?\s*$"#,
+        "{104: 'Connection reset by peer', 110: 'Connection timed out'}",
+    ),
+    benign(
+        "benign.bullet",
+        r"^\s*(?:-|\*|•) (?:`[^`]+`|\d\d\d(?:/\d\d\d)*|[45]xx)\s*(?::|—|-|–) .*",
+        "- 401/403: invalid key or insufficient permissions.",
+    ),
+    benign(
+        "benign.option",
+        r"^\s+(?:-\w, )?--[a-z][\w-]+(?:[ =]<[^>]*>)?\s{2,}\w.*",
+        "     --retry-connrefused  Retry on connection refused (use with --retry)",
+    ),
+    benign(
+        "benign.command",
+        r#"^\s*(?:\$ |> |% )?(?:sudo |env |timeout \d+\w* )*(?:sleep|echo|grep|rg|curl|git|cargo|npm|npx|pip|python3?|node|docker|kubectl|make|sed|awk|cat|ls|cd|export|pytest|ssh|wget)\s+[^:]*(?:&&|\|\||\||--?\w|"|').*"#,
+        r#"sleep 5 && echo "connection reset by peer""#,
+    ),
+    benign(
+        "benign.recovered",
+        r"\b(?:retry|reconnect\w*|request|attempt|call|recover\w*)\b.{0,40}\b(?:succeeded|successful(?:ly)?|recovered|restored)\b|\b(?:recovered|reconnected|resumed|succeeded) (?:after|from|on|successfully)\b",
+        "Retry succeeded on attempt 2 of 5 after 429 Too Many Requests",
+    ),
+    benign(
+        "benign.first_person",
+        r"^\s*(?:hi|hello|hey)?,?\s*(?:i|i'm|i am|we) (?:sense|think|thought|noticed|see|saw|get|got|am getting|keep|tried|have|wonder|believe|guess|suspect|was|were|hit|want|added|fixed|changed|implemented|updated)\b.*",
+        "I think my rate limit exceeded because of the loop",
+    ),
+    benign(
+        "benign.advice",
+        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note:|tip:|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|may|might|will)\b|we (?:should|could|can|now|also)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
+        "If you see 429 Too Many Requests, lower your request rate.",
+    ),
+];
+
+/// Takes benign lines out of `body`; also names the first shape seen.
+pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
+    let set = shapes();
+    let shape = |line: &[u8]| set.matches(line).iter().next();
+    let mut seen = None;
+    let mut kept = Vec::new();
+    for (number, line) in body.split(|byte| *byte == b'\n').enumerate() {
+        let benign = if number < LINES_MAX { shape(&line[..line.len().min(600)]) } else { None };
+        match benign {
+            Some(index) => seen = seen.or(Some(BENIGN[index].name)),
+            None => {
+                kept.extend_from_slice(line);
+                kept.push(b'\n');
+            }
+        }
+    }
+    if seen.is_none() { (Cow::Borrowed(body), None) } else { (Cow::Owned(kept), seen) }
+}
+
+/// Whether the words at `span` are only quoted in a sentence: `the word "overloaded" here means`.
+pub(super) fn is_mention(lower: &[u8], span: &Range<usize>) -> bool {
+    [b'"', b'`'].iter().any(|quote| {
+        let Some(open) = lower[..span.start].iter().rposition(|byte| byte == quote) else { return false };
+        let opens = lower[..open].iter().filter(|byte| *byte == quote).count() % 2 == 0;
+        let Some(close) = lower[span.end..].iter().position(|byte| byte == quote) else { return false };
+        let after = &lower[span.end + close + 1..];
+        let before = &lower[..open];
+        let word_before = before.is_empty() && *quote == b'`'
+            || before.ends_with(b" ") && before.iter().rev().nth(1).is_some_and(|byte| is_letter(*byte));
+        let word_after = matches!(after, [b' ', next, ..] if is_letter(*next) || *next == b'(');
+        opens && word_before && word_after && !LEADS.iter().any(|lead| before.ends_with(lead.as_bytes()))
+    })
+}
+
+/// Words before a quotation that make it the failure itself.
+const LEADS: &[&str] =
+    &["error ", "message ", "reason ", "failed ", "with ", "returned ", "exception ", "said ", "status "];
+
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte >= 0x80
+}
+
+fn shapes() -> &'static RegexSet {
+    static SHAPES: OnceLock<RegexSet> = OnceLock::new();
+    SHAPES.get_or_init(|| {
+        RegexSetBuilder::new(BENIGN.iter().map(|benign| benign.pattern))
+            .case_insensitive(true)
+            .unicode(false)
+            .build()
+            .expect("the test below compiles the same patterns")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::Classifier;
+    use crate::evidence::Evidence;
+    use crate::kind::FailureKind;
+
+    #[test]
+    fn every_shape_has_an_example_and_is_no_failure() {
+        for benign in BENIGN {
+            let (kept, seen) = strip(benign.example.as_bytes());
+            assert!(seen.is_some() && kept.iter().all(u8::is_ascii_whitespace), "{}", benign.name);
+            let failure = Classifier::builtin().classify(&Evidence::text(benign.example));
+            assert_eq!(failure.kind, FailureKind::Unknown, "{}", benign.name);
+        }
+    }
+
+    #[test]
+    fn failures_are_not_taken_for_benign() {
+        let table = [
+            "Error: connect ECONNREFUSED 127.0.0.1:443",
+            "429 Too Many Requests",
+            r#"{"error":{"message":"Rate limit reached","type":"requests"}}"#,
+            "Tool \"Bash\" was aborted",
+            "503 Service Unavailable",
+            "If the problem persists contact support: 500 Internal Server Error {\"error\": 1}",
+            "openai.RateLimitError: Error code: 429 - {'error': {'message': 'x'}}",
+            "curl: (7) Failed to connect to 127.0.0.1 port 28099 after 0 ms: Couldn't connect to server",
+            "exit=137",
+            "bash: line 1: claudee: command not found",
+        ];
+        for text in table {
+            assert_eq!(strip(text.as_bytes()).1, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_quotation_inside_a_sentence_is_only_a_mention() {
+        let mention = |text: &str, words: &str| {
+            let start = text.find(words).unwrap();
+            is_mention(text.as_bytes(), &(start..start + words.len()))
+        };
+        assert!(mention("the word \"overloaded\" here refers to c++", "overloaded"));
+        assert!(mention("we map `connection reset` to transient", "connection reset"));
+        assert!(!mention("failed with \"connection reset\" again", "connection reset"));
+        assert!(!mention("error: \"rate limit reached\"", "rate limit"));
+    }
+}

@@ -1,0 +1,95 @@
+//! More tokens than the model or one call may hold.
+
+use crate::classify::rule::{Rule, rule};
+use crate::kind::FailureKind::{ContextLimit, InvalidRequest};
+
+pub(in crate::classify::rules) const RULES: &[Rule] = &[
+    rule("context.code", ContextLimit)
+        .decisive()
+        .code(&[
+            "context_length_exceeded",
+            "context_length_exceeded_error",
+            "context_window_exceeded",
+            "ContextWindowExceededError",
+            "model_context_window_exceeded",
+            "context_exceeded",
+            "context_too_long",
+            "context_limit_exceeded",
+            "context_overflow",
+            "exceed_context_size_error",
+            "prompt_too_long",
+            "input_too_long",
+            "string_above_max_length",
+            "max_context_length_exceeded",
+            "max_prompt_tokens_exceeded",
+            "token_limit_exceeded",
+            "model_max_prompt_tokens_exceeded",
+            "input_token_limit_exceeded",
+            "tokens_limit_reached",
+            "request_too_many_tokens",
+            "prompt_tokens_exceeded",
+        ])
+        .example(r#"{"error":{"code":"context_length_exceeded","message":"no"}}"#),
+    rule("context.window", ContextLimit)
+        .decisive()
+        .text(&[
+            r"\b(?:max(?:imum)?|available|model'?s?|total|allowed|supported) context (?:length|size|window)\b~(?:is \d|of \d|exceed|: ?\d|\d tokens)",
+            r"\bcontext (?:length|window|size|limit)\b~(?:exceed|too (?:long|large|big)|overflow|is full|reached|surpass|over\b)",
+            r"\b(?:exceed|exceeds|exceeded|exceeding|over|beyond|surpass(?:es|ed)?|larger than|greater than|longer than|outside|less than|fit (?:in|into|within)|out of|reached|overflow\w{0,4}|bigger than)\b~\bcontext (?:length|window|size|limit)\b",
+            r"\bcontext[- ](?:window )?(?:overflow|exceeded|too (?:long|large)|is too long|full)\b",
+            r"\bcontext (?:window|length) (?:of|is) (?:only )?\d",
+        ])
+        .not(&["Model context window too small (minimum is 128k tokens)"])
+        .example("The request does not fit into the context window"),
+    rule("context.too_long", ContextLimit)
+        .decisive()
+        .text(&[r"\bmax(?:imum)? size: \d{1,9} tokens", r"\b(?:request|body) too large for [\w.:/-]{1,60} model\b", r"\b(?:prompt|input|message|request|text) (?:has|have|had|contains?|is|of) (?:\S{1,20} ){0,3}\d{3,9} tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b", r"\btokens? (?:limit|maximum) (?:of|is) \d{1,9}\b~\bexceed", r"\btoo (?:long|large) for (?:the |this )?(?:model|context)\b", r"\blarger than the (?:maximum |model'?s? )?(?:context|token)", r"\bexceeds? (?:the )?(?:maximum |max |model |input |prompt )(?:context|token|input|prompt|sequence) ?(?:length|limit|size|window|count)?", 
+            r"\b(?:prompt|input|inputs|conversation|message history|chat history|transcript|query|input text|input tokens?|your messages?|request prompt|system prompt)(?: \S{1,20})? (?:is|was|are|has become|became|being|got) (?:much |way )?(?:too (?:long|large|big)|longer than|larger than)",
+            r"\b(?:prompt|input|conversation|context) too (?:long|large|big)\b",
+            r"\b(?:prompt|input|inputs|messages|conversation)\b~\b(?:exceed|exceeds|exceeded)\b~\b(?:max(?:imum)?|length|tokens?|limit|size)\b",
+            r"\b(?:prompt|input|inputs|messages|message) (?:length|size|token count|tokens?)\b~\b(?:exceed|exceeds|exceeded|greater than|larger than|over|range)\b",
+            r"\b(?:total|number of|requested|input|prompt|actual) tokens?(?: count)?\b~\b(?:exceed|exceeds|exceeded|surpass)",
+            r"\b(?:exceed|exceeds|exceeded|over|above)\b (?:\S{1,20} ){0,4}(?:token limit|tokens limit|limit of \d{1,9} (?:input )?tokens|maximum (?:number of )?(?:input |prompt )?tokens|maximum input|maximum prompt|max(?:imum)? sequence length|maximum allowed (?:number of )?(?:input )?tokens|model's max|max_model_len|n_ctx)",
+            r"\btoken limit (?:has been |was )?(?:exceeded|reached)",
+            r"\btoken (?:count|length)\b~\b(?:exceeds|exceeded|too)\b",
+            r"\b\d{3,9} tokens?\b~(?:>|exceeds?|is greater than|is more than|is larger than)~\b\d{3,9}\b",
+            r"must (?:have|be|contain) (?:less|fewer|shorter) than \d{2,9} tokens",
+            r"\btoo many (?:input |prompt |total )tokens\b",
+            r"\btoo many tokens (?:in|for) (?:the |your |this )?(?:prompt|input|request|context|model|message)",
+            r"\bmaximum (?:prompt|input|sequence) length\b~(?:exceed|is \d|of \d)",
+            r"\bexpected maxlength: \d{1,9}, actual: \d",
+            r"\binput (?:token )?length\b~(?:exceed|too|greater|longer)",
+            r"\bprompt exceeds\b",
+        ])
+        .not(&[
+            "The maximum tokens you requested exceed the model limit of 4096.",
+            "Tokens per minute limit exceeded - too many tokens processed.",
+        ])
+        .example("Your conversation is too long for this assistant"),
+    // One request that alone exceeds an allowance per minute: no wait helps.
+    rule("context.request_too_large_for_minute", ContextLimit)
+        .decisive()
+        .text(&[
+            r"\brequest too large\b~(?:for|tokens|model|tpm)",
+            r"\b(?:input or output|prompt|input) tokens must be reduced\b",
+            r"\breduce your message size\b",
+        ])
+        .example("Request too large for gpt-5 on tokens per min (TPM): Limit 30000, Requested 36055."),
+    rule("context.output_cap", InvalidRequest)
+        .decisive()
+        .text(&[
+            r"\bmax_(?:completion_|output_|new_)?tokens\b['`]? ?(?:is |are |value )?(?:\S{1,12} )?(?:too large|too big|too high|exceeds|must be|should be|cannot|has to be|> )",
+            r"\bmaximum tokens you requested exceed",
+            r"\bmax_(?:completion_|output_|new_)?tokens\b~(?:maximum allowed number of output tokens|output token limit|less than or equal to|between \d|at most|at least|must be (?:greater|positive|less))",
+            r"\binvalid (?:value for )?['`]?max_(?:completion_|output_|new_)?tokens",
+        ])
+        .not(&["input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000"])
+        .example("max_tokens is too large: 200000. This model supports at most 4096 completion tokens."),
+    // Advice that also closes messages about rates.
+    rule("context.advice", ContextLimit)
+        .class()
+        .text(&[
+            r"\b(?:reduce|shorten|trim|truncate)~(?:length of (?:the |your )?(?:messages|input|prompt|either)|your prompt|your input|the prompt|the input|prompt length|input length|number of (?:input )?tokens|conversation)",
+        ])
+        .example("Please shorten your prompt and send it again"),
+];

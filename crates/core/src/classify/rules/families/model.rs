@@ -1,0 +1,91 @@
+//! This model or deployment is not to be had here.
+
+use crate::classify::rule::{Rule, rule};
+use crate::kind::FailureKind::ModelUnavailable;
+
+pub(in crate::classify::rules) const RULES: &[Rule] = &[
+    rule("model.code", ModelUnavailable)
+        .decisive()
+        .code(&[
+            "model_not_found",
+            "model_not_found_error",
+            "ModelNotFoundError",
+            "ProviderModelNotFoundError",
+            "AI_NoSuchModelError",
+            "model_not_available",
+            "model_unavailable",
+            "model_not_supported",
+            "model_not_exist",
+            "model_does_not_exist",
+            "model_not_exists",
+            "model_not_allowed",
+            "model_not_enabled",
+            "model_access_denied",
+            "model_decommissioned",
+            "model_deprecated",
+            "model_retired",
+            "model_disabled",
+            "model_terms_required",
+            "invalid_model",
+            "invalid_model_error",
+            "invalid_model_id",
+            "invalid_model_name",
+            "unknown_model",
+            "unsupported_model",
+            "no_such_model",
+            "deployment_not_found",
+            "DeploymentNotFound",
+            "dedicated_endpoint_not_running",
+            "no_available_model",
+            "no_endpoints_found",
+            "endpoint_not_found",
+        ])
+        .not(&["model not found in cache; downloading"])
+        .example(r#"{"error":{"code":"model_not_exist"}}"#),
+    rule("model.missing", ModelUnavailable)
+        .decisive()
+        .text(&[r"\bmodel not exists?\b", r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b", r"\bnot found~\bmodels? (?:list|registry|catalog)", 
+            r"\bmodels?\b(?:[^.;{}]|\.\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
+            r"\bmodels?/[\w.:@-]{1,80} (?:is |was )?not found",
+            r"\b(?:unknown|no such|unrecognized|nonexistent|non-existent|invalid|unsupported) model\b(?:[: ]|$)",
+            r"\binvalid model (?:name|id|identifier|specified|argument)",
+            r"\bmodel (?:name|id|identifier)\b~(?:is |was )?(?:invalid|unknown|not valid|not recognized|incorrect)",
+            r"\bmodel\b ?['\x22`]?[\w./:@ -]{0,80}['\x22`]? (?:is )?not (?:a valid|recognized|known|allowed|enabled|deployed|accessible|offered|served|loaded|active|configured|listed)",
+            r"\bcould not find (?:the )?model\b",
+            r"\bno model (?:available|found|named|with|matching|is loaded|loaded)",
+            r"\bmodel is unloaded\b",
+            r"\bdeployment\b~(?:does not exist|not found|doesn't exist|is not ready|not running)",
+            r"\bfailed to (?:find|fetch|resolve|locate) (?:the )?model\b",
+        ])
+        .not(&[
+            "The provided model doesn't support counting tokens.",
+            "Tool model_lookup not found",
+        ])
+        .example("Model gpt-9 was not found on this server"),
+    rule("model.refused", ModelUnavailable)
+        .decisive()
+        .text(&[r"\bnot filled out the required use-case form\b", r"\b(?:request|enable|grant|need) (?:model )?access (?:to|for) (?:this|the) model\b", r"\bmodel (?:is )?restricted\b", 
+            r"\b(?:do not|does not|don't|doesn't|not|no|without|lacks?|denied) (?:currently )?(?:have |has )?(?:been granted )?(?:the )?(?:permission|access|authorized|authorised|allowed|entitled|permitted)(?: to)?(?: access| use| invoke| call)? (?:to )?(?:the |this )?(?:requested |specified )?model\b",
+            r"\baccess to (?:the |this )?model\b~(?:denied|not|restricted|granted|required|forbidden)",
+            r"\b(?:can(?:not|'t)|unable to|not permitted to|not allowed to|not authorized to) (?:access|use|invoke|call) (?:the |this )?(?:\S{1,20} )?model\b",
+            r"\b(?:you (?:do not|don't)|user) have access to (?:this|the) model\b",
+            r"\bmodel access (?:is )?(?:denied|not granted|not enabled)",
+            r"\bteam not allowed to access model|\bkey not allowed to access model",
+            r"\bmodel\b(?:[^.;]|\.\S){0,80}\bnot (?:included|available|enabled|allowed|accessible|supported) (?:in|for|on|with|to|by|under|at|when) (?:your|this|the|current|free|you|a|api|using)",
+        ])
+        .example("Project `proj_1` does not have access to model `gpt-4.1`"),
+    rule("model.unavailable", ModelUnavailable)
+        .decisive()
+        .text(&[
+            r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: ['\x22`(\[]?[\w./:@-]{1,80}['\x22`)\]]?)? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
+            r"\bmodel\b(?:[^.;]|\.\S){0,90}\b(?:has been|was|is) (?:deprecated|retired|decommissioned|discontinued|shut down|removed|sunset|turned off)",
+            r"\b(?:has|have) reached (?:its |their )?end of (?:its )?life",
+            r"\bno (?:available |healthy |active |allowed )?(?:providers?|endpoints?|channels?|distributors?|instances?|backends?|routes?|upstreams?|accounts?)\b(?: is| are)?~\bmodel\b",
+            r"\bno (?:allowed |available )?(?:providers|endpoints)\b~(?:available|found|matching|support)",
+            r"\bmodel\b(?:[^.;]|\.\S){0,60}\bend[- ]of[- ]life\b",
+            r"\b['\x22`]?[\w./:@-]{3,80}['\x22`]? is not a (?:valid|known|supported|recognized) model\b",
+            r"\bmodel\b~\bnot (?:currently )?available (?:in|for) (?:your|this) (?:region|country|location|plan|account)",
+        ])
+        .not(&["The model service is overloaded"])
+        .example("The model llama-3.1-70b has been decommissioned"),
+];

@@ -1,0 +1,76 @@
+//! No capacity for anyone right now: overloaded, at capacity, queue full, busy, still loading.
+
+use crate::classify::rule::{Rule, rule};
+use crate::kind::FailureKind::Overloaded;
+
+pub(in crate::classify::rules) const RULES: &[Rule] = &[
+    rule("overload.code", Overloaded)
+        .code(&["conversation_already_has_active_response", "conversation_locked", "server_is_busy", "resource_busy", "too_busy", 
+            "overloaded_error",
+            "overloaded",
+            "server_overloaded",
+            "model_overloaded",
+            "engine_overloaded",
+            "engine_overloaded_error",
+            "system_overloaded",
+            "service_overloaded",
+            "server_is_overloaded",
+            "capacity_exceeded",
+            "no_capacity",
+            "model_at_capacity",
+            "server_busy",
+            "busy",
+            "queue_full",
+            "queue_exceeded",
+            "too_many_pending_requests",
+            "service_busy",
+            "model_loading",
+            "model_is_loading",
+            "backpressure",
+        ])
+        .example(r#"{"type":"error","error":{"type":"overloaded_error","message":"try later"}}"#),
+    rule("overload.words", Overloaded)
+        .text(&[
+            r"\b(?:is|are|was|currently|temporarily|been|servers?|engine|model|system|service|api|529|errors?|experiencing|repeated) (?:too |very |heavily )?overloaded(?:$|[.,;:!)\x22'}]| with| right| please| at | and | or | try| due| now| errors?| for (?:non|free|all|other|some|your)| \()",
+            r"error: overloaded\b",
+            r"^overloaded\b",
+            r"\boverloaded (?:with|right now|at the moment|error|please|\()",
+            r"\bserver overload\b",
+            r"\boverloaded\.? please\b",
+            r"\bmodel(?: is| are)? busy\b",
+        ])
+        .example("The engine is currently overloaded, please try again later")
+        .not(&["`operator+` is overloaded for three types."]),
+    rule("overload.capacity", Overloaded)
+        .text(&[
+            r"\bat (?:full |max |maximum )?capacity\b",
+            r"\b(?:no|insufficient|not enough|out of|lack of|limited|reached|exceeded|over|without|exceeds) (?:\S{1,20} )?capacity\b",
+            r"\bcapacity (?:exceeded|constraints?|limit|limits|problems?|issues?|exhausted|is full|unavailable|reached)",
+            r"\b(?:high|heavy|unusual|elevated|increased|peak|extreme|unprecedented) (?:amounts? of |levels? of |volumes? of )?(?:demand|load|traffic|volume|usage|request volume)\b",
+            r"\bunder (?:high|heavy) load\b",
+        ])
+        .example("We are at capacity, come back later"),
+    rule("overload.busy", Overloaded)
+        .text(&[r"\bworker\b~\brequest limit reached\b", r"\bwhile (?:a|another|the|an) (?:active |previous )?(?:run|request|turn|task|response)\b~\b(?:active|in progress|running|processing|streaming)\b", r"\balready has an? (?:active|running|in-progress)\b", r"\ba (?:run|turn|response) is already (?:active|in progress|running)\b", r"\b(?:agent|session|conversation|thread) is (?:currently |already )?(?:busy|running|processing)\b", 
+            r"\b(?:server|service|system|model|gpu|worker|backend|endpoint|api|instance|slot)s? (?:is |are )?(?:currently |temporarily |too )?busy\b",
+            r"\btoo busy\b",
+            r"\b(?:queue|backlog|buffer|pool) (?:is |was )?(?:currently )?(?:full|overflow)",
+            r"\b(?:maximum|max) (?:pending|queued) requests exceeded",
+            r"\bno (?:available |free |idle )?(?:slots?|workers?|instances?|gpus?|replicas?|runners?)(?: (?:is |are )?(?:currently )?available)",
+            r"\b(?:currently|already|still) (?:being )?process(?:ing|ed) (?:another|a previous|for this)",
+            r"\banother request is (?:currently |already )?(?:being processed|in progress|running)",
+            r"\ball (?:\S{1,20} ){0,2}(?:workers|slots|instances|replicas) (?:are )?(?:busy|in use|occupied)",
+            r"\bresources? (?:is |are )?(?:currently |temporarily )?(?:busy|exhausted on server)",
+        ])
+        .example("All workers are busy"),
+    rule("overload.loading", Overloaded)
+        .text(&[
+            r"\bmodel~(?:is|are) (?:currently |still |being )?(?:loading|warming up|initializing|starting)\b",
+            r"\b(?:loading|warming up|starting up) (?:the )?model\b",
+            r"\bmodel (?:is )?(?:not ready|not yet ready|still loading)",
+            r"\bcurrently loading\b",
+            r"\bcold start\b~(?:progress|wait|retry)",
+        ])
+        .not(&["Failed to load the model\n\nError loading model. (Exit code: 6)"])
+        .example("Model bigscience/bloom is currently loading"),
+];

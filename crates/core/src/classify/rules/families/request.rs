@@ -1,0 +1,133 @@
+//! The request is wrong in itself.
+
+use crate::classify::rule::{Rule, rule};
+use crate::kind::FailureKind::InvalidRequest;
+
+pub(in crate::classify::rules) const RULES: &[Rule] = &[
+    // Providers put these around anything they refuse: the message tells what it was.
+    rule("request.code", InvalidRequest)
+        .hint()
+        .code(&[
+            "invalid_request_error",
+            "invalid_request",
+            "invalid_argument",
+            "INVALID_ARGUMENT",
+            "FAILED_PRECONDITION",
+            "OUT_OF_RANGE",
+            "bad_request",
+            "bad_request_error",
+            "BadRequestError",
+            "BadRequest",
+            "ValidationException",
+            "validation_error",
+            "not_found_error",
+            "NotFoundError",
+            "not_found",
+            "unprocessable_entity",
+            "UnprocessableEntityError",
+            "conflict_error",
+            "ConflictError",
+            "method_not_allowed",
+            "unsupported_media_type",
+        ])
+        .example(r#"{"type":"invalid_request_error"}"#),
+    rule("request.parameter_code", InvalidRequest)
+        .code(&[
+            "invalid_parameter",
+            "InvalidParameter",
+            "invalid_value",
+            "invalid_type",
+            "missing_required_parameter",
+            "missing_parameter",
+            "unknown_parameter",
+            "unsupported_parameter",
+            "unsupported_value",
+            "unsupported_feature",
+            "not_supported_error",
+            "decimal_below_min_value",
+            "decimal_above_max_value",
+            "integer_below_min_value",
+            "integer_above_max_value",
+            "array_above_max_length",
+            "invalid_json_schema",
+            "invalid_function_parameters",
+            "invalid_image_url",
+            "invalid_image_format",
+            "invalid_base64",
+            "image_parse_error",
+            "image_too_large",
+            "file_too_large",
+            "request_too_large",
+            "payload_too_large",
+            "unsupported_image_media_type",
+            "unsupported_file",
+            "invalid_url",
+            "unknown_url",
+            "wrong_api_format",
+            "missing_field",
+            "invalid_field",
+            "json_invalid",
+        ])
+        .example(r#"{"error":{"code":"unsupported_parameter"}}"#),
+    rule("request.parameter", InvalidRequest)
+        .class()
+        .text(&[r"\btoo many (?:images|documents|files|tools|stop sequences|parts|inputs|attachments|pages|functions|labels|choices|examples|dimensions)\b", 
+            r"\b(?:invalid|unknown|unrecognized|unsupported|unexpected|illegal|bad|missing|extra|duplicate|malformed|incorrect) (?:or \S{1,12} )?(?:required )?(?:\S{1,20} )?(?:parameters?|arguments?|values?|fields?|properties|property|request body|json body|payload|role|header|url parameter|schema|content type|input|keys?|options?|enum)\b",
+            r"\binvalid (?:type|user message|message|format|image|base64|prompt format|schema|tool|url)\b",
+            r"\bmissing required\b",
+            r"\brequired (?:parameter|field|key|property|argument|keys?|fields?)\b",
+            r"\b(?:is|are) (?:a )?required(?: (?:parameter|field|property))?\b",
+            r"\bfield required\b",
+            r"\bextra inputs are not permitted\b",
+            r"\bmust (?:be|have|contain|include|not|match|start|end|provide|specify|alternate|follow)\b",
+            r"\bunexpected keyword argument\b",
+            r"\b(?:does|do|is|are)(?: not|n't) (?:currently )?(?:support|supported|allowed|permitted|valid|accept)",
+            r"\bnot (?:supported|implemented|allowed) (?:for|with|by|in|when|on)\b",
+            r"\bonly supports?\b",
+            r"\bsupports? at most\b",
+            r"\bmaximum (?:number of )?(?:items|tools|images|messages|stop sequences|files)\b",
+            r"\bbad request\b",
+            r"\bcannot be (?:used|modified|empty|null|specified|combined|set|both|blank)\b",
+            r"\b(?:could not|cannot|unable to) (?:fetch|download|process|decode) (?:the )?(?:content|image|file|url|media|document)",
+            r"\bnot a valid (?:sequence|integer|string|list|dict|enum|boolean|number|value)",
+            r"\b(?:cannot|can't|could not|unable to) (?:parse|deserialize|decode) (?:the )?request",
+            r"\bfailed to (?:parse|deserialize) (?:the )?(?:json body|request|body)",
+            r"\bvalidation (?:error|failed)\b",
+            r"\bplease reformat your input\b",
+        ])
+        .example("Missing required parameter: 'messages'"),
+    rule("request.history", InvalidRequest)
+        .text(&[
+            r"\broles must alternate\b",
+            r"\b(?:tool_use|tool_calls?|tool_result|function call|tool call ids?|function response|tool messages?|tool results?)\b~(?:must|without|did not have|missing|not found|invalid|unexpected|expected|corresponding|no matching|preced|follow)",
+            r"\binvalid tool call ids?\b",
+            r"\bno tool (?:call|output|result) found for\b",
+            r"\b(?:was|were) provided without (?:its|their|a) required\b",
+            r"\bblocks? (?:in the latest assistant message )?cannot be modified\b",
+            r"\bwaiting for approval\b",
+            r"\bfirst message must\b|\blast message must\b|\bconversation must (?:start|end|alternate)",
+            r"\bdoes not support (?:assistant )?(?:message )?prefill\b",
+            r"\binvalid ['`]?signature['`]? in ['`]?thinking",
+        ])
+        .example("messages: roles must alternate between \"user\" and \"assistant\""),
+    rule("request.path", InvalidRequest)
+        .text(&[
+            r"\bcannot (?:get|post|put|delete|patch) /",
+            r"\bpage (?:was )?not found\b",
+            r"\b(?:path|route|resource|url|endpoint|operation|page|method)\b(?: \S{1,60})? (?:was |is )?(?:not found|does not exist|not allowed|not recognized)",
+            r"\bmethod not (?:allowed|found|supported)\b",
+            r"\bunknown (?:request url|endpoint|path|route|method)\b",
+            r"\b(?:no route|no handler) (?:found|matched|for)\b",
+            r"\bnot acceptable\b",
+        ])
+        .not(&["dedicated endpoint is not running"])
+        .example("<pre>Cannot POST /messages</pre>"),
+    rule("request.bytes", InvalidRequest)
+        .text(&[
+            r"\b(?:request entity|payload|content|request body|body|file|image|upload|attachment|pdf|audio|header fields) (?:is |size is )?too (?:large|big)\b",
+            r"\b(?:request|body|payload|file|image|message|upload)\b~(?:exceed|larger|over|greater)\w{0,3}~(?:\bbytes\b|\b[kmg]i?b\b|\d[kmg]b\b)",
+            r"\brequest exceeds the maximum size\b",
+            r"\bmaximum (?:request|content|body|file|payload|upload|image)(?: body)? (?:size|length)\b~(?:exceed|reached|bytes|mb)",
+        ])
+        .example("Request body too large: limit is 32 MB"),
+];

@@ -1,0 +1,45 @@
+//! WebSocket close codes and handshakes.
+
+use crate::classify::rule::{Rule, connection, rule};
+use crate::kind::FailureKind::{
+    AuthError, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded, ServerError, StreamInterrupted,
+};
+
+pub(super) const RULES: &[Rule] = &[
+    rule("websocket.abnormal", StreamInterrupted)
+        .text(&[r"websocketconnectionclosedexception", r"connection to remote host was lost", 
+            r"websocket\b~\b(?:1006|1001|1012|1005)\b",
+            "no close frame received",
+            "closed without (?:a )?close frame",
+            "without (?:the )?closing handshake",
+            "websocket (?:connection )?(?:was |is |has been )?(?:closed|disconnected|lost)",
+        ])
+        .example("WebSocket closed 1006 Connection ended"),
+    rule("websocket.busy", Overloaded)
+        .text(&[r"\b1013\b~try again later"])
+        .example("websocket closed: 1013 (try again later)"),
+    rule("websocket.policy", AuthError)
+        .decisive()
+        .text(&[r"\b1008\b~policy violation"])
+        .example("websocket closed with 1008 (policy violation)"),
+    rule("websocket.too_big", InvalidRequest)
+        .decisive()
+        .text(&[r"\b1009\b~(?:message )?too big"])
+        .example("websocket closed: 1009 (message too big)"),
+    rule("websocket.internal", ServerError)
+        .text(&[r"\b1011\b~internal error"])
+        .example("received 1011 (internal error)"),
+    connection("websocket.handshake", NetworkTransient)
+        .class()
+        .text(&["handshake not finished", r"websocket\b~handshake~(?:failed|error)", "websocket connection~failed"])
+        .example("WebSocket connection to ws://x failed"),
+    rule("websocket.not_http", NetworkPermanent)
+        .decisive()
+        .text(&[
+            "did not receive a valid http",
+            "unsupported url scheme",
+            "scheme isn't ws or wss",
+            "url scheme not supported",
+        ])
+        .example("did not receive a valid HTTP response"),
+];

@@ -1,0 +1,223 @@
+//! A body flattened into one line of plain text, so that one set of rules reads every shape.
+//!
+//! Errors arrive as JSON, as JSON quoted inside JSON strings, as Python dicts, as server-sent
+//! events, as HTML pages and as terminal output with wrapped lines. Flattening removes what
+//! tells those apart: escapes are undone at every depth, white space becomes one blank, HTML
+//! tags vanish, typographic quotes become plain ones. Linear in what is read, and no more than
+//! [`HEAD_BYTES_MAX`] + [`TAIL_BYTES_MAX`] is read.
+
+use memchr::memmem;
+
+/// How much is read from the start of a body: an error states itself early, or nowhere.
+pub const HEAD_BYTES_MAX: usize = 12 * 1024;
+/// How much is read from the end: the innermost cause of a traceback is often its last line.
+pub const TAIL_BYTES_MAX: usize = 6 * 1024;
+
+/// Headers that state a cause. They are read as if they stood in front of the body.
+const SPEAKING_HEADERS: &[&str] = &[
+    "x-amzn-errortype",
+    "x-amzn-error-message",
+    "x-ms-error-code",
+    "x-error-code",
+    "x-error-message",
+    "grpc-status",
+    "grpc-message",
+    "cf-mitigated",
+];
+
+/// The flattened text, twice: as written, and in lower case. Both have the same offsets.
+pub(super) struct Text {
+    /// For people.
+    pub(super) shown: Vec<u8>,
+    /// For rules.
+    pub(super) lower: Vec<u8>,
+}
+
+impl Text {
+    /// Flattens headers that state a cause, then the body.
+    pub(super) fn new(headers: &[(&str, &str)], body: &[u8]) -> Self {
+        let mut shown = Vec::with_capacity(body.len().min(HEAD_BYTES_MAX + TAIL_BYTES_MAX) + 128);
+        for (name, value) in headers {
+            if SPEAKING_HEADERS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                flatten(name.as_bytes(), &mut shown);
+                shown.extend_from_slice(b": ");
+                flatten(&value.as_bytes()[..value.len().min(500)], &mut shown);
+                shown.extend_from_slice(b" \x1f ");
+            }
+        }
+        let (head, tail) = ends(body);
+        flatten(head, &mut shown);
+        if !tail.is_empty() {
+            shown.extend_from_slice(b" \x1f ");
+            flatten(tail, &mut shown);
+        }
+        let lower = shown.to_ascii_lowercase();
+        Self { shown, lower }
+    }
+}
+
+/// The parts of a body that are read: all of a short one, both ends of a long one.
+pub(super) fn ends(body: &[u8]) -> (&[u8], &[u8]) {
+    if body.len() <= HEAD_BYTES_MAX + TAIL_BYTES_MAX {
+        (body, &[])
+    } else {
+        (&body[..HEAD_BYTES_MAX], &body[body.len() - TAIL_BYTES_MAX..])
+    }
+}
+
+/// Appends `input` to `output`, flattened.
+pub(super) fn flatten(input: &[u8], output: &mut Vec<u8>) {
+    let html = looks_like_html(input);
+    let mut at = 0;
+    while at < input.len() {
+        let plain = input[at..].iter().position(|byte| SPECIAL[usize::from(*byte)]).unwrap_or(input.len() - at);
+        output.extend_from_slice(&input[at..at + plain]);
+        at += plain;
+        let Some(byte) = input.get(at) else { break };
+        at += match byte {
+            b'\\' => unescape(&input[at..], output),
+            b'<' if html => skip_tag(&input[at..], output),
+            0x1b => skip_colour(&input[at..]),
+            0xe2 => plain_quote(&input[at..], output),
+            byte if *byte <= b' ' => blank(output),
+            byte => {
+                output.push(*byte);
+                1
+            }
+        };
+    }
+}
+
+/// Bytes that need a look; every other byte is copied in runs.
+const SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < b' ' as usize {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'\\' as usize] = true;
+    special[b'<' as usize] = true;
+    // A blank is special only so that several become one.
+    special[b' ' as usize] = true;
+    special[0xe2] = true;
+    special
+};
+
+/// Whether tags should be dropped. Only the first part is searched: pages say so at once.
+fn looks_like_html(input: &[u8]) -> bool {
+    let head = &input[..input.len().min(2048)];
+    if memchr::memchr(b'<', head).is_none() {
+        return false;
+    }
+    ["<!doctype html", "<!DOCTYPE html", "<!DOCTYPE HTML", "<html", "<HTML", "<head>", "<body>"]
+        .iter()
+        .any(|mark| memmem::find(head, mark.as_bytes()).is_some())
+}
+
+fn blank(output: &mut Vec<u8>) -> usize {
+    if output.last().is_some_and(|last| *last != b' ') {
+        output.push(b' ');
+    }
+    1
+}
+
+/// Undoes one escape; returns how many bytes it took.
+fn unescape(input: &[u8], output: &mut Vec<u8>) -> usize {
+    match input.get(1) {
+        Some(b'n' | b'r' | b't') => {
+            blank(output);
+            2
+        }
+        Some(b'u') => {
+            let digits = input.get(2..6).and_then(|digits| std::str::from_utf8(digits).ok());
+            let Some(code) = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) else { return 1 };
+            match char::from_u32(code) {
+                Some(' ' | '\u{a0}') => drop(blank(output)),
+                Some('\u{2018}' | '\u{2019}') => output.push(b'\''),
+                Some(letter) if letter >= ' ' => {
+                    output.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                Some(_) => drop(blank(output)),
+                None => {}
+            }
+            6
+        }
+        // A backslash before anything else, a further backslash included, only quotes it.
+        _ => 1,
+    }
+}
+
+/// Drops one HTML tag, or a whole script or style element.
+fn skip_tag(input: &[u8], output: &mut Vec<u8>) -> usize {
+    if !input.get(1).is_some_and(|next| next.is_ascii_alphabetic() || *next == b'/' || *next == b'!') {
+        output.push(b'<');
+        return 1;
+    }
+    blank(output);
+    for (open, close) in [(&b"<script"[..], &b"</script"[..]), (b"<style", b"</style"), (b"<!--", b"-->")] {
+        if input.len() >= open.len() && input[..open.len()].eq_ignore_ascii_case(open) {
+            return memmem::find(input, close).unwrap_or(input.len()).max(1);
+        }
+    }
+    memchr::memchr(b'>', input).map_or(input.len(), |end| end + 1)
+}
+
+/// Drops a terminal colour sequence.
+fn skip_colour(input: &[u8]) -> usize {
+    if input.get(1) != Some(&b'[') {
+        return 1;
+    }
+    let parameters = input[2..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    (2 + parameters + 1).min(input.len())
+}
+
+/// Typographic quotes become plain ones; other punctuation of that block stays.
+fn plain_quote(input: &[u8], output: &mut Vec<u8>) -> usize {
+    match input {
+        [0xe2, 0x80, 0x98 | 0x99, ..] => output.push(b'\''),
+        [0xe2, 0x80, 0x9c | 0x9d, ..] => output.push(b'"'),
+        _ => {
+            output.push(0xe2);
+            return 1;
+        }
+    }
+    3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat(input: &str) -> String {
+        String::from_utf8(Text::new(&[], input.as_bytes()).shown).unwrap()
+    }
+
+    #[test]
+    fn every_shape_becomes_one_plain_line() {
+        let table = [
+            ("Internal \n   server\terror", "Internal server error"),
+            (r#"{"raw":"{\"error\":\"too long\"}"}"#, r#"{"raw":"{"error":"too long"}"}"#),
+            (r#"{\\\"error\\\":\\\"x\\\"}"#, r#"{"error":"x"}"#),
+            (r"line one\nline two", "line one line two"),
+            (r"\u4f59\u989d\u4e0d\u8db3", "余额不足"),
+            ("you’ve “hit” it", "you've \"hit\" it"),
+            ("<html><style>.a{429}</style><title>502 Bad Gateway</title>", "502 Bad Gateway "),
+            ("\u{1b}[31mError\u{1b}[0m: no", "Error: no"),
+            ("5 < 6 and a<b", "5 < 6 and a<b"),
+            (r"C:\", "C:"),
+            (r"\u12", "u12"),
+        ];
+        for (input, expected) in table {
+            assert_eq!(flat(input), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn both_ends_of_a_long_body_are_read() {
+        let body = format!("first {} last", "x".repeat(100_000));
+        let flat = flat(&body);
+        assert!(flat.starts_with("first") && flat.ends_with("last"));
+        assert!(flat.len() < HEAD_BYTES_MAX + TAIL_BYTES_MAX + 16);
+    }
+}

@@ -1,0 +1,204 @@
+//! How long the failing side asks us to wait.
+//!
+//! Headers come first, then fields of the body, then prose. Only what the other side says
+//! counts: a client that announces its own next attempt does not, and nothing is made up where
+//! nothing is stated. A moment in the past is a wait of zero; an absurd one is no wait at all.
+
+mod header;
+mod parse;
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::evidence::Evidence;
+use crate::kind::FailureKind;
+use crate::time::Timestamp;
+
+/// Longer waits are nonsense: a monthly allowance frees up sooner, a bill never by itself.
+pub const WAIT_MAX: Duration = Duration::from_secs(62 * 24 * 3600);
+/// From here on a rate limit is an exhausted quota.
+pub const QUOTA_WAIT_MIN: Duration = Duration::from_secs(3600);
+
+/// One way to state a wait in a body. Group 1 of the pattern is the value; `DURATION`, `NUMBER`
+/// and `MOMENT` in it stand for what their names say.
+pub(super) struct Wait {
+    pattern: &'static str,
+    form: Form,
+    by: By,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// With units: `9m38.016s`, `2 hours`.
+    Duration,
+    Seconds,
+    Millis,
+    /// Seconds or milliseconds since 1970.
+    Epoch,
+    /// RFC 3339.
+    Moment,
+    /// A time of day with its zone: `9am (America/Chicago)`.
+    Clock,
+}
+
+/// Who says so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Provider,
+    /// A client that announces its own next attempt.
+    Client,
+}
+
+const fn wait(form: Form, pattern: &'static str) -> Wait {
+    Wait { pattern, form, by: By::Provider }
+}
+
+/// Every way a body states a wait, the most exact first.
+pub(super) const WAITS: &[Wait] = &[
+    wait(Form::Duration, r#"retry_?delay['"]?: ?['"]?DURATION"#),
+    wait(Form::Duration, r#"quota_?reset_?delay['"]?: ?['"]?DURATION"#),
+    wait(Form::Millis, r#"retry[-_]?after[-_]?(?:ms|millis)['"]?[:=] ?['"]?NUMBER"#),
+    wait(Form::Seconds, r#"reset(?:s)?_(?:in|after)_seconds['"]?[:=] ?['"]?NUMBER"#),
+    wait(
+        Form::Seconds,
+        r#"retry[-_]?after(?:[-_]?(?:s|sec|secs|seconds|in_seconds))?['"]?[:=] ?['"]?NUMBER['"]?(?:[^\d.a-z]|$)"#,
+    ),
+    wait(Form::Duration, r#"retry[-_]?after['"]?[:=] ?['"]?DURATION"#),
+    wait(Form::Seconds, r#"(?:wait|cooldown)_(?:seconds|time|secs)['"]?[:=] ?['"]?NUMBER"#),
+    wait(Form::Seconds, r#"estimated_time['"]?: ?NUMBER"#),
+    wait(Form::Duration, r"(?:try|trying) again (?:in|after):? (?:about |approximately |around |\x7e ?)?DURATION"),
+    wait(Form::Duration, r"\bretry (?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
+    wait(
+        Form::Duration,
+        r"\b(?:reset|refresh|renew|replenish|recover)e?s? (?:in|after):? (?:about |approximately |around |\x7e ?)?DURATION",
+    ),
+    wait(Form::Duration, r"\bavailable (?:again )?(?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
+    wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to )?DURATION"),
+    wait(Form::Duration, r"\bretry your requests? after (?:about )?DURATION"),
+    wait(Form::Duration, r"\bcooldown (?:remaining|ends in)?:? ?DURATION"),
+    wait(Form::Seconds, r"\bretry after:? NUMBER(?:\.? |\.?$)"),
+    wait(Form::Seconds, r"NUMBER ?(?:秒|s)(?:钟)?(?:后|之后)"),
+    wait(Form::Epoch, r#"usage limit reached\|(\d{10})"#),
+    wait(Form::Epoch, r#"(?:resets?|retry)_?(?:at|on|time|time_?stamp)['"]?[:=] ?['"]?(\d{10}(?:\d{3})?)\b"#),
+    wait(
+        Form::Epoch,
+        r#"ratelimit-remaining['"]?: ?['"]?0['"]?, ?['"]?x-ratelimit-reset['"]?: ?['"]?(\d{10}(?:\d{3})?)\b"#,
+    ),
+    wait(Form::Moment, r#"(?:resets?|retry)_?(?:at|on|time|time_?stamp)['"]?[:=] ?['"]?MOMENT"#),
+    wait(
+        Form::Moment,
+        r"(?:try again|retry|resets?|available again|regain access)(?: your requests?)? (?:at|after|on|until) MOMENT",
+    ),
+    wait(
+        Form::Clock,
+        r"resets?(?: (?:at|on))? ((?:[a-z]{3,9} \d{1,2},? (?:at )?)?(?:\d{1,2}(?::\d{2})? ?(?:am|pm)|midnight|\d{1,2}:\d{2}) ?\(?(?:[a-z_]{2,20}/[a-z_/]{2,30}|utc|gmt)\b)",
+    ),
+    wait(
+        Form::Clock,
+        r"(?:try again|retry|available again) (?:at|after) ((?:\d{1,2}(?::\d{2})? ?(?:am|pm)|midnight|\d{1,2}:\d{2}) ?\(?(?:[a-z_]{2,20}/[a-z_/]{2,30}|utc|gmt)\b)",
+    ),
+    Wait {
+        pattern: r"\bretrying (?:again )?(?:in|after) (?:about |\x7e ?)?DURATION",
+        form: Form::Duration,
+        by: By::Client,
+    },
+    Wait {
+        pattern: r"(?:will|to|auto|next|automatic|before) (?:auto-?)?retry (?:in|after) \x7e?DURATION",
+        form: Form::Duration,
+        by: By::Client,
+    },
+    Wait { pattern: r"\bretry (?:in|after) \x7e?DURATION[^a-z]{0,8}attempt", form: Form::Duration, by: By::Client },
+    Wait {
+        pattern: r"\battempt [0-9/# ]{1,8}[^a-z]{0,4}retry (?:in|after) \x7e?DURATION",
+        form: Form::Duration,
+        by: By::Client,
+    },
+];
+
+impl Wait {
+    /// The pattern with its placeholders filled in.
+    pub(super) fn expanded(&self) -> String {
+        let unit = "(?:milliseconds?|ms|months?|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h|days?|d)";
+        let duration = format!(r"((?:\d{{1,9}}(?:\.\d{{1,12}})? ?{unit}(?:, and |, | and | )?){{1,5}})\b");
+        let moment = r"(\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:z|utc)|[+-]\d{2}:?\d{2}))";
+        self.pattern
+            .replace("DURATION", &duration)
+            .replace("NUMBER", r"(\d{1,12}(?:\.\d{1,12})?)")
+            .replace("MOMENT", moment)
+    }
+
+    fn read(&self, value: &str, now: Option<Timestamp>) -> Option<Duration> {
+        match self.form {
+            Form::Duration => parse::duration(value),
+            Form::Seconds => parse::seconds(value),
+            Form::Millis => parse::millis(value),
+            Form::Epoch => parse::epoch(value, now?),
+            Form::Moment => parse::moment(value, now?),
+            Form::Clock => parse::clock(value, now?),
+        }
+    }
+}
+
+/// What was said about waiting.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Said {
+    /// The wait the failing side asks for.
+    pub(super) by_provider: Option<Duration>,
+    /// The wait a client announced for itself. It tells a long outage from a short one, no more.
+    pub(super) by_client: Option<Duration>,
+}
+
+/// Collects what headers and body say about waiting.
+pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, shown: &[u8], waits: &[(usize, Range<usize>)]) -> Said {
+    if !may_state_wait(kind) {
+        return Said::default();
+    }
+    let now = evidence.now.or_else(|| parse::http_date(evidence.header("date")?));
+    let limited = matches!(kind, FailureKind::RateLimit | FailureKind::QuotaExhausted | FailureKind::Overloaded);
+    let stated = header::asked(evidence, now)
+        .or_else(|| in_body(By::Provider, shown, waits, now))
+        .or_else(|| if limited { header::reset(evidence, now) } else { None });
+    Said { by_provider: stated, by_client: in_body(By::Client, shown, waits, now) }
+}
+
+/// Whether waiting can help at all. A number in a message about a bad request is no wait.
+fn may_state_wait(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::RateLimit
+        | FailureKind::QuotaExhausted
+        | FailureKind::Overloaded
+        | FailureKind::ServerError
+        | FailureKind::Timeout => true,
+        FailureKind::NetworkTransient
+        | FailureKind::NetworkPermanent
+        | FailureKind::ModelUnavailable
+        | FailureKind::AuthError
+        | FailureKind::ContextLimit
+        | FailureKind::ContentFilter
+        | FailureKind::InvalidRequest
+        | FailureKind::StateLost
+        | FailureKind::StreamInterrupted
+        | FailureKind::ProcessDied
+        | FailureKind::BadOutput
+        | FailureKind::Cancelled
+        | FailureKind::Unknown => false,
+    }
+}
+
+/// The first readable wait in the order of the table.
+fn in_body(by: By, shown: &[u8], waits: &[(usize, Range<usize>)], now: Option<Timestamp>) -> Option<Duration> {
+    let is_clients = |value: &Range<usize>| {
+        waits.iter().any(|(index, range)| WAITS[*index].by == By::Client && range.start == value.start)
+    };
+    (0..WAITS.len())
+        .flat_map(|index| waits.iter().filter(move |(found, _)| *found == index))
+        .filter(|(index, value)| WAITS[*index].by == by && (by == By::Client || !is_clients(value)))
+        .find_map(|(index, value)| {
+            let value = std::str::from_utf8(shown.get(value.clone())?).ok()?;
+            WAITS[*index].read(value, now)
+        })
+}
+
+#[cfg(test)]
+mod tests;
