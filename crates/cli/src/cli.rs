@@ -1,0 +1,46 @@
+//! The command line: one definition per flag.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use steadfast_config::Setting;
+
+use crate::commands::config::ConfigArgs;
+
+/// Keeps AI agents working when models, networks and processes fail.
+#[derive(Debug, Parser)]
+#[command(name = "steadfast", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Where the configuration comes from; the same for every command.
+#[derive(Args, Debug)]
+pub(crate) struct SourceArgs {
+    /// The configuration file [default: ./steadfast.toml, then the user's config folder]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Set a key over file and environment: --set projects.acme.policy=mine
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<Setting>,
+
+    /// Listen on this address: the same as --set listen=ADDRESS
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check, show and start configuration files
+    Config(ConfigArgs),
+}
+
+fn setting(written: &str) -> Result<Setting, String> {
+    Setting::parse(written).ok_or_else(|| "write it as key.path=value".to_owned())
+}

@@ -1,0 +1,63 @@
+//! One file per command, and what they share.
+
+pub(crate) mod config;
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use steadfast_config::{ConfigFile, Loaded, Problems, Setting, Sources};
+
+use crate::cli::{Cli, Command, SourceArgs};
+
+/// Runs the command that was asked for.
+pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    match &cli.command {
+        Command::Config(args) => config::run(args, &cli.sources),
+    }
+}
+
+/// Loads the configuration as the flags say.
+pub(crate) fn load(args: &SourceArgs) -> Result<Loaded, Problems> {
+    let environment = environment();
+    let named = args.config.clone().or_else(|| {
+        let found = environment.iter().find(|(name, value)| name == "STEADFAST_CONFIG" && !value.is_empty());
+        found.map(|(_, path)| path.into())
+    });
+    let path = named.or_else(|| steadfast_config::candidates(&environment).into_iter().find(|path| path.exists()));
+    let file = path.map(|path| ConfigFile::open(&path)).transpose()?;
+    // A flag of its own is more deliberate than `--set`, so it comes last.
+    let listen = args.listen.iter().map(|address| Setting::flag("--listen", "listen", address));
+    let settings = args.settings.iter().cloned().chain(listen).collect();
+    steadfast_config::load(Sources { file, environment, settings, read_secret: &read_secret })
+}
+
+/// Says something to the person at the terminal.
+pub(crate) fn talk(text: &str) {
+    // Nobody left to tell is no reason to fail.
+    let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
+}
+
+/// Writes data; a reader that has seen enough (`| head`) is no error.
+pub(crate) fn data(text: &str) -> anyhow::Result<()> {
+    match writeln!(io::stdout().lock(), "{}", text.trim_end()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+/// The environment as text; what is not text cannot be meant for us.
+fn environment() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// Reads a secret from a file, bounded: a secret is a line, not a disk.
+fn read_secret(path: &Path) -> io::Result<String> {
+    use io::Read as _;
+    const BYTES_MAX: u64 = 64 * 1024;
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}

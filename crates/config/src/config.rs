@@ -1,0 +1,322 @@
+//! What is true: the configuration after all layers, defaults and checks.
+//!
+//! Whoever holds a [`Config`] may rely on it: every name it mentions exists, every chain can be
+//! walked, every number is within its bounds.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use steadfast_core::FailureKind;
+use steadfast_core::breaker;
+use steadfast_core::policy::{Policy, VendorBoundary};
+use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Route, Served};
+
+use crate::models;
+use crate::secret::Secret;
+use crate::url::BaseUrl;
+
+/// The whole configuration.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the gateway listens.
+    pub listen: SocketAddr,
+    /// Whether anything is recovered at all.
+    pub enabled: bool,
+    /// Every endpoint, in order of preference. An [`EndpointId`] is a position in it.
+    pub endpoints: Vec<Endpoint>,
+    /// Every model that is listed, or named by a chain or ladder and known by name.
+    pub catalogue: Catalogue,
+    /// The ladders by name, in file order.
+    pub ladders: Vec<(String, Vec<Arc<str>>)>,
+    /// Every policy: the templates, and what the file makes of them.
+    pub policies: BTreeMap<String, Arc<Policy>>,
+    /// Every project; `default` is always there.
+    pub projects: BTreeMap<String, Project>,
+    /// The user's own classification, in order.
+    pub rules: Vec<Rule>,
+    /// How to start agents.
+    pub agents: BTreeMap<String, Agent>,
+    /// Services to look after.
+    pub services: BTreeMap<String, Service>,
+    /// The council, where it has members.
+    pub council: Option<Council>,
+    /// Where events, sessions and tasks are kept.
+    pub store: Store,
+    /// What replicas share, where they share anything: a `redis://` address.
+    pub shared: Option<Secret>,
+    /// The decision log, where there is one.
+    pub decision_log: Option<DecisionLog>,
+    /// Who is told of alerts.
+    pub webhook: Option<Secret>,
+    /// What the control API asks for.
+    pub admin_token: Option<Secret>,
+    /// The template at the root of each policy.
+    pub(crate) roots: BTreeMap<String, String>,
+}
+
+/// The wire format an endpoint speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// Anthropic messages.
+    Anthropic,
+    /// OpenAI chat completions and responses, and all who imitate them.
+    OpenAi,
+    /// Gemini generateContent.
+    Gemini,
+}
+
+/// A base URL plus a credential.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The wire format spoken there.
+    pub dialect: Dialect,
+    /// Where it is.
+    pub url: BaseUrl,
+    /// Whose key is sent.
+    pub credential: Credential,
+    /// Headers added to every call.
+    pub headers: Vec<(String, Secret)>,
+    /// The health check, where there is one.
+    pub health: Option<Health>,
+    /// The strictest breaker of all policies in use.
+    pub breaker: breaker::Settings,
+    /// The smallest retry share of all policies in use.
+    pub retry_share: f64,
+}
+
+/// Whose key is sent to an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// The client's own passes through.
+    Client,
+    /// This one.
+    Own(Secret),
+    /// One is configured but was not found: nothing can be sent, least of all the client's own.
+    Missing {
+        /// Where it was looked for.
+        wanted: String,
+    },
+}
+
+/// A health check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// The path asked.
+    pub path: String,
+    /// How often.
+    pub every: Duration,
+}
+
+/// What owns policies, budgets and sessions.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// Its name.
+    pub name: String,
+    /// What to do about failures.
+    pub policy: Arc<Policy>,
+    /// The keys its clients send.
+    pub keys: Vec<Secret>,
+    /// Money per day.
+    pub usd_micros_per_day: Option<u64>,
+    /// Money per session.
+    pub usd_micros_per_session: Option<u64>,
+    /// Requests per minute.
+    pub requests_per_minute: Option<u32>,
+    /// The chain in place of each model's own.
+    pub chain: Option<Vec<Arc<str>>>,
+    /// Whether its requests are recovered.
+    pub enabled: bool,
+}
+
+/// A user's own classification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// HTTP status.
+    pub status: Option<u16>,
+    /// Text the body contains.
+    pub body: Option<String>,
+    /// Regular expression over the body; known to compile.
+    pub pattern: Option<String>,
+    /// The provider's error code or type.
+    pub code: Option<String>,
+    /// A header that is there and, where given, contains a text.
+    pub header: Option<(String, Option<String>)>,
+    /// The provider's name.
+    pub provider: Option<String>,
+    /// What it means.
+    pub kind: FailureKind,
+    /// How long to wait.
+    pub retry_after: Option<Duration>,
+}
+
+/// How to start an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// The program and its arguments; never empty.
+    pub command: Vec<String>,
+}
+
+/// A service to look after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The address that answers while it is well.
+    pub health: Option<String>,
+    /// The program that starts it; empty where it is only watched.
+    pub start: Vec<String>,
+    /// The rest between two restarts.
+    pub cooldown: Duration,
+    /// Run after every start; may be empty.
+    pub register: Vec<String>,
+}
+
+/// The council.
+#[derive(Clone, Debug)]
+pub struct Council {
+    /// Who speaks, in order.
+    pub members: Vec<Member>,
+    /// What to do about failures.
+    pub policy: Arc<Policy>,
+}
+
+/// One voice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its model, which is in the catalogue.
+    pub model: Arc<str>,
+}
+
+/// Where events, sessions and tasks are kept. Addresses may hold passwords.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// A file, or `:memory:`.
+    Sqlite {
+        /// Its path.
+        path: String,
+    },
+    /// A server.
+    Postgres {
+        /// Its address.
+        url: Secret,
+    },
+}
+
+/// The decision log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecisionLog {
+    /// Its path.
+    pub path: String,
+    /// A new file is begun at this size.
+    pub rotate_bytes: u64,
+    /// How many old files are kept.
+    pub keep: u32,
+}
+
+/// The project of requests that name none.
+pub const DEFAULT_PROJECT: &str = "default";
+
+impl Config {
+    /// The project of this name, or `default`, which always exists.
+    pub fn project(&self, name: Option<&str>) -> &Project {
+        let named = name.and_then(|name| self.projects.get(name));
+        named.unwrap_or_else(|| &self.projects[DEFAULT_PROJECT])
+    }
+
+    /// The endpoint with this id.
+    pub fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
+        self.endpoints.get(usize::from(id.0))
+    }
+
+    /// The way of a request for the model `name` that came in `dialect`.
+    ///
+    /// A model that is not listed goes under its own name to the endpoints of the client's own
+    /// dialect, in order. A project's chain stands in place of the model's own; entries that this
+    /// model cannot use (itself, another vendor under a strict boundary) are left out of it.
+    pub fn route(&self, project: &Project, name: &str, dialect: Dialect) -> Route {
+        let boundary = project.policy.vendor_boundary;
+        let model = match self.catalogue.model(name) {
+            Some(model) => Arc::clone(model),
+            None => Arc::new(self.unlisted(name, dialect)),
+        };
+        let chain = self.chain_of(project, &model, boundary);
+        let route = self.catalogue.route(&model, chain.as_deref(), boundary);
+        route.unwrap_or_else(|_| Route::single(Model::clone(&model)))
+    }
+
+    /// What is known about a model that nobody listed.
+    pub fn unlisted(&self, name: &str, dialect: Dialect) -> Model {
+        let served = |(id, _): (EndpointId, &Endpoint)| Served { endpoint: id, alias: None };
+        let vendor = models::vendor_of(name).unwrap_or(dialect.vendor());
+        Model {
+            name: name.into(),
+            vendor: vendor.into(),
+            endpoints: self
+                .endpoints_with_ids()
+                .filter(|(_, endpoint)| endpoint.dialect == dialect)
+                .map(served)
+                .collect(),
+            fallback: Vec::new(),
+            context_window: models::context_window(vendor, name),
+            abilities: Abilities::ALL,
+            price: models::price(vendor, name),
+        }
+    }
+
+    fn endpoints_with_ids(&self) -> impl Iterator<Item = (EndpointId, &Endpoint)> {
+        (0..).map(EndpointId).zip(&self.endpoints)
+    }
+
+    fn chain_of(&self, project: &Project, model: &Model, boundary: VendorBoundary) -> Option<Vec<Arc<str>>> {
+        let never = matches!(model.fallback.as_slice(), [only] if *only == model.name);
+        let chain = project.chain.as_ref().filter(|_| !never)?;
+        let usable = |entry: &&Arc<str>| {
+            let vendor = self.catalogue.model(entry).map(|model| &model.vendor);
+            **entry != model.name && (boundary == VendorBoundary::Open || vendor == Some(&model.vendor))
+        };
+        Some(chain.iter().filter(usable).map(Arc::clone).collect())
+    }
+}
+
+impl Dialect {
+    /// Whose own format it is.
+    pub const fn vendor(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Gemini => "google",
+        }
+    }
+
+    /// The name config and logs use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
+impl Credential {
+    /// The configured key, where there is one.
+    pub const fn own(&self) -> Option<&Secret> {
+        match self {
+            Self::Own(secret) => Some(secret),
+            Self::Client | Self::Missing { .. } => None,
+        }
+    }
+}
+
+impl Health {
+    /// Noticed within a minute, and no load to speak of.
+    pub(crate) const EVERY: Duration = Duration::from_secs(30);
+    pub(crate) const EVERY_MIN: Duration = Duration::from_secs(1);
+    pub(crate) const EVERY_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+}

@@ -1,0 +1,39 @@
+//! One typed configuration: file, environment and flags in, a checked [`Config`] out.
+//!
+//! [`load`] merges the layers, reads them all (`raw`: what was written), and resolves them
+//! (`config`: what is true). It reports every problem at once, with its place and its fix, and
+//! never panics, whatever it is given. Only [`Config`] leaves this crate, with the problems.
+//!
+//! Reads files, never the environment: variables are handed in.
+
+mod config;
+mod file;
+mod layers;
+mod load;
+mod models;
+mod node;
+mod problem;
+mod raw;
+mod read;
+mod resolve;
+mod schema;
+mod secret;
+mod show;
+mod starter;
+mod suggest;
+mod url;
+mod value;
+
+pub use config::{
+    Agent, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project, Rule,
+    Service, Store,
+};
+pub use file::{ConfigFile, candidates};
+pub use layers::Setting;
+pub use load::{Loaded, Sources, load};
+pub use problem::{Line, Place, Problem, Problems, Severity};
+pub use schema::schema;
+pub use secret::{MASK, Secret};
+pub use show::policy_toml;
+pub use starter::STARTER;
+pub use url::BaseUrl;

@@ -1,0 +1,328 @@
+//! What is wrong with a configuration, said so that a person can put it right.
+//!
+//! A problem names its place (file and line, variable or flag), the key, what is wrong and what to
+//! write. All problems of one load are collected; nothing here stops at the first. No message and
+//! no source line shows a secret.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::ops::Range;
+
+use crate::node::{Node, Origin, Path, Value};
+use crate::secret;
+
+/// One thing that is wrong, or worth a second look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Whether it stops the load.
+    pub severity: Severity,
+    /// What is wrong.
+    pub what: String,
+    /// The key it is about, such as `policies.mine.on.rate_limit[0].retry`; empty for the whole file.
+    pub key: String,
+    /// Who wrote it, and where.
+    pub place: Place,
+    /// What to do about it.
+    pub help: String,
+}
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The configuration is refused.
+    Error,
+    /// It loads, but probably does not mean what was meant.
+    Warning,
+}
+
+/// Where a problem was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the file.
+    Line(Line),
+    /// In the file as a whole.
+    File(String),
+    /// In this environment variable.
+    Variable(String),
+    /// In this flag.
+    Flag(String),
+    /// Nowhere: it is missing.
+    Nowhere,
+}
+
+/// A place in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The file's name.
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+    /// The line as it may be shown: without secrets.
+    pub shown: String,
+    /// Which characters of `shown` are meant.
+    pub marked: Range<usize>,
+}
+
+/// Everything that is wrong with one configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    /// In the order they were found, errors before warnings.
+    pub list: Vec<Problem>,
+    /// How many more there were than anyone would read.
+    pub left_out: usize,
+}
+
+/// The file's name and text, for showing its lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Collects problems while a tree is read.
+pub(crate) struct Report<'a> {
+    tree: &'a Node,
+    source: Option<&'a Source>,
+    found: RefCell<Vec<Problem>>,
+    left_out: Cell<usize>,
+}
+
+impl<'a> Report<'a> {
+    /// More than this nobody reads, and each costs a search through the tree.
+    const PROBLEMS_MAX: usize = 100;
+
+    pub(crate) fn new(tree: &'a Node, source: Option<&'a Source>) -> Self {
+        Self { tree, source, found: RefCell::default(), left_out: Cell::new(0) }
+    }
+
+    /// What was written.
+    pub(crate) fn tree(&self) -> &'a Node {
+        self.tree
+    }
+
+    /// Refuses the value at `path`.
+    pub(crate) fn refuse(&self, path: &Path, what: impl Into<String>, help: impl Into<String>) {
+        self.add(Severity::Error, path, Aim::Value, what.into(), help.into());
+    }
+
+    /// Refuses the key at `path`, whatever its value.
+    pub(crate) fn refuse_key(&self, path: &Path, what: impl Into<String>, help: impl Into<String>) {
+        self.add(Severity::Error, path, Aim::Key, what.into(), help.into());
+    }
+
+    /// Says that the value at `path` deserves a second look.
+    pub(crate) fn warn(&self, path: &Path, what: impl Into<String>, help: impl Into<String>) {
+        self.add(Severity::Warning, path, Aim::Value, what.into(), help.into());
+    }
+
+    /// Refuses a bare place in the file, where there is no tree yet.
+    pub(crate) fn refuse_bytes(&self, bytes: Range<usize>, what: impl Into<String>, help: impl Into<String>) {
+        let place = self.source.map_or(Place::Nowhere, |source| Place::Line(source.line(bytes)));
+        self.push(Severity::Error, String::new(), place, what.into(), help.into());
+    }
+
+    /// Whether anything was refused.
+    pub(crate) fn refused(&self) -> bool {
+        self.found.borrow().iter().any(|problem| problem.severity == Severity::Error)
+    }
+
+    /// Whether anything at or below `path` was refused.
+    pub(crate) fn refused_below(&self, path: &Path) -> bool {
+        let prefix = path.to_string();
+        let errors = self.found.borrow();
+        errors.iter().any(|problem| problem.severity == Severity::Error && problem.key.starts_with(&prefix))
+    }
+
+    /// What was found.
+    pub(crate) fn finish(self) -> Problems {
+        let mut list = self.found.into_inner();
+        list.sort_by_key(|problem| problem.severity == Severity::Warning);
+        Problems { list, left_out: self.left_out.get() }
+    }
+
+    fn add(&self, severity: Severity, path: &Path, aim: Aim, what: String, help: String) {
+        let place = self.place(path, aim);
+        self.push(severity, path.to_string(), place, what, help);
+    }
+
+    fn push(&self, severity: Severity, key: String, place: Place, what: String, help: String) {
+        let mut found = self.found.borrow_mut();
+        if found.len() >= Self::PROBLEMS_MAX {
+            self.left_out.set(self.left_out.get() + 1);
+            return;
+        }
+        let problem = Problem { severity, what: secret::mask(&what), key: secret::mask(&key), place, help };
+        if !found.contains(&problem) {
+            found.push(problem);
+        }
+    }
+
+    fn place(&self, path: &Path, aim: Aim) -> Place {
+        if self.found.borrow().len() >= Self::PROBLEMS_MAX {
+            return Place::Nowhere;
+        }
+        let node = self.tree.nearest(path);
+        match (&node.origin, self.source) {
+            (Origin::Variable { name, .. }, _) => Place::Variable(name.clone()),
+            (Origin::Flag { name, .. }, _) => Place::Flag(secret::mask(name)),
+            (Origin::File { key, value }, Some(source)) if !key.is_empty() => {
+                let aim_at_key = matches!(aim, Aim::Key) || matches!(node.value, Value::Table(_));
+                Place::Line(source.line(if aim_at_key { key.clone() } else { value.clone() }))
+            }
+            (Origin::File { .. }, Some(source)) => Place::File(source.name.clone()),
+            (Origin::File { .. }, None) | (Origin::BuiltIn, _) => Place::Nowhere,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Aim {
+    Key,
+    Value,
+}
+
+impl Source {
+    /// The place of these bytes; anything out of range is the end of the file.
+    pub(crate) fn line(&self, bytes: Range<usize>) -> Line {
+        let clamp = |at: usize| {
+            let mut at = at.min(self.text.len());
+            while !self.text.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        let (start, end) = (clamp(bytes.start), clamp(bytes.end));
+        let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = self.text[start..].find('\n').map_or(self.text.len(), |newline| start + newline);
+        let text = self.text[line_start..line_end].trim_end_matches('\r');
+        let within = |at: usize| (at.max(line_start) - line_start).min(text.len());
+        let (shown, marked) = shown(text, within(start)..within(end.max(start)));
+        Line {
+            file: self.name.clone(),
+            line: self.text[..start].matches('\n').count() + 1,
+            column: self.text[line_start..start].chars().count() + 1,
+            shown,
+            marked,
+        }
+    }
+
+    /// The number of the line that holds this byte.
+    pub(crate) fn line_number(&self, byte: usize) -> usize {
+        self.text.as_bytes().iter().take(byte).filter(|byte| **byte == b'\n').count() + 1
+    }
+}
+
+/// The line without secrets and control characters, cut to a readable length, and the characters
+/// that `marked` covers in it.
+fn shown(line: &str, marked: Range<usize>) -> (String, Range<usize>) {
+    const CHARS_MAX: usize = 160;
+    let hidden = secret::secret_ranges(line);
+    let mut shown = String::new();
+    let mut count = 0;
+    let mut span = None;
+    let mut end = 0;
+    for (at, letter) in line.char_indices() {
+        let mut piece = if letter.is_control() { ' '.to_string() } else { letter.to_string() };
+        if let Some(range) = hidden.iter().find(|range| range.contains(&at)) {
+            piece = if at == range.start { secret::MASK.to_owned() } else { String::new() };
+        }
+        if at >= marked.start {
+            span.get_or_insert(count);
+        }
+        count += piece.chars().count();
+        if at < marked.end {
+            end = count;
+        }
+        shown.push_str(&piece);
+    }
+    let start = span.unwrap_or(count);
+    if count > CHARS_MAX {
+        // A huge line: only what is marked and a little around it.
+        let from = start.saturating_sub(20);
+        let cut: String = shown.chars().skip(from).take(CHARS_MAX).collect();
+        let length = cut.chars().count();
+        let offset = if from > 0 { 1 } else { 0 };
+        let cut = if from > 0 { format!("…{cut}") } else { cut };
+        let start = start - from + offset;
+        return (cut, start..(end.saturating_sub(from) + offset).clamp(start + 1, length.max(start + 1)));
+    }
+    (shown, start..end.max(start + 1))
+}
+
+impl Problems {
+    /// One problem about the file as a whole.
+    pub(crate) fn of_file(file: &str, what: impl Into<String>, help: impl Into<String>) -> Self {
+        let (what, help) = (what.into(), help.into());
+        let place = Place::File(file.to_owned());
+        Self { list: vec![Problem { severity: Severity::Error, what, key: String::new(), place, help }], left_out: 0 }
+    }
+
+    /// How many stop the load.
+    pub fn errors(&self) -> usize {
+        self.list.iter().filter(|problem| problem.severity == Severity::Error).count()
+    }
+
+    /// How many do not.
+    pub fn warnings(&self) -> usize {
+        self.list.len() - self.errors()
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+impl std::error::Error for Problems {}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, problem) in self.list.iter().enumerate() {
+            let gap = if position == 0 { "" } else { "\n" };
+            write!(f, "{gap}{problem}")?;
+        }
+        if self.left_out > 0 {
+            writeln!(f, "\n… and {} more", self.left_out)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.severity, self.what)?;
+        let mut gutter = 1;
+        match &self.place {
+            Place::Line(line) => {
+                gutter = line.line.to_string().len();
+                let space = " ".repeat(gutter);
+                let before = " ".repeat(line.marked.start);
+                let carets = "^".repeat(line.marked.len());
+                writeln!(f, "{space}--> {}:{}:{}", line.file, line.line, line.column)?;
+                writeln!(f, "{space} |")?;
+                writeln!(f, "{} | {}", line.line, line.shown)?;
+                writeln!(f, "{space} | {before}{carets}")?;
+            }
+            Place::File(name) => writeln!(f, " --> {name}")?,
+            Place::Variable(name) => writeln!(f, " --> environment variable {name}")?,
+            Place::Flag(name) => writeln!(f, " --> flag {name}")?,
+            Place::Nowhere => {}
+        }
+        let space = " ".repeat(gutter);
+        if !self.key.is_empty() {
+            writeln!(f, "{space} = key: {}", self.key)?;
+        }
+        writeln!(f, "{space} = help: {}", self.help)
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! What was written: every table and key of `steadfast.toml`, with its default and its reason.
+//!
+//! This is the one definition: the reader, the "did you mean" lists and the JSON schema follow
+//! from it. Nothing here is checked beyond the form of single values; `resolve` does the rest.
+
+mod faces;
+mod policy;
+mod project;
+mod target;
+
+use crate::read::{Named, section};
+
+use faces::{RawAdmin, RawAgent, RawAlerts, RawCouncil, RawLog, RawService, RawShared, RawStore};
+
+pub(crate) use policy::{JitterWord, RawBreaker, RawJitter, RawPolicy, RawStep, RawStepTable, StepWord, trigger_help};
+pub(crate) use project::{RawMatch, RawProject, RawRule};
+pub(crate) use target::{RawEndpoint, RawModel};
+
+section! {
+    /// The configuration of Steadfast: `steadfast.toml`.
+    ///
+    /// Layers, later ones win: built-in defaults, this file, environment variables
+    /// (`STEADFAST_LISTEN`, `STEADFAST_PROJECTS__ACME__POLICY`), flags (`--set key.path=value`).
+    RawConfig {
+        /// The address the gateway listens on, `"host:port"`. Default `"127.0.0.1:4141"`: only this
+        /// machine. Any other address needs `admin.token`.
+        listen: String,
+        /// Whether Steadfast recovers at all. Default `true`; `false` makes it a plain proxy, for a
+        /// gradual roll-out. A project can be switched off by itself.
+        enabled: bool,
+        /// Base URLs at which models are served, by name, in order of preference. Default: `anthropic`,
+        /// `openai` and `gemini` with their public addresses, so that no file is needed.
+        endpoints: Named<RawEndpoint>,
+        /// Models by the name users ask for. Default: none; a model that is not listed goes to the
+        /// endpoints of the client's own dialect under its own name.
+        models: Named<RawModel>,
+        /// Models to escalate to, from the cheapest to the most capable, by a name of your choice.
+        /// Default: none, so nothing escalates.
+        ladders: Named<Vec<String>>,
+        /// What to do about each kind of failure, by name. The templates `default`, `hardened`,
+        /// `escalating`, `patterns`, `council` and `session-manager` are always there.
+        policies: Named<RawPolicy>,
+        /// Who owns policies, budgets and keys. Requests without a project belong to `default`, which
+        /// always exists.
+        projects: Named<RawProject>,
+        /// Your own classification of failures, asked before the built-in one; the first match wins.
+        rules: Vec<RawRule>,
+        /// How the supervisor starts an agent, by name.
+        agents: Named<RawAgent>,
+        /// Local services that agents need, by name: watched, restarted, registered again.
+        services: Named<RawService>,
+        /// The council: several models in one terminal.
+        council: RawCouncil,
+        /// Where events, sessions and tasks are kept.
+        store: RawStore,
+        /// What replicas share.
+        shared: RawShared,
+        /// What is logged.
+        log: RawLog,
+        /// Who is told when things go wrong.
+        alerts: RawAlerts,
+        /// The control API and the dashboard.
+        admin: RawAdmin,
+    }
+}

@@ -1,0 +1,100 @@
+//! The tables of the supervisor, the council and the surroundings as they are written.
+
+use crate::read::{Named, section};
+use crate::value::{SecretRef, TextOrRef, Wait, WebUrl};
+
+section! {
+    /// How the supervisor starts an agent.
+    RawAgent {
+        /// The program and its arguments; `{task}`, `{model}`, `{session}` and `{project}` are filled in. Needed.
+        command: Vec<String>,
+    }
+}
+
+section! {
+    /// A local service that agents need.
+    RawService {
+        /// The address that answers while it is well. Default: none, only its process is watched.
+        health: WebUrl,
+        /// The program that starts it, with its arguments. Default: none, it is only watched.
+        start: Vec<String>,
+        /// The rest between two restarts. Default `"10s"`: a service that dies at once must not spin.
+        cooldown: Wait,
+        /// Run after every start, to make known again what it forgot; `{project}` is filled in. Default: none.
+        register: Vec<String>,
+    }
+}
+
+section! {
+    /// The council: several models in one terminal.
+    RawCouncil {
+        /// Who speaks, in order. Default: nobody.
+        members: Vec<String>,
+        /// What each member is, by its name.
+        member: Named<RawMember>,
+        /// The policy of its turns. Default `"council"`: retry, defer, ask, degrade.
+        policy: String,
+    }
+}
+
+section! {
+    /// One voice in a council.
+    RawMember {
+        /// The model that speaks. Default: the model of the member's own name, where there is one.
+        model: String,
+    }
+}
+
+section! {
+    /// Where events, sessions and tasks are kept.
+    RawStore {
+        /// `"sqlite:path"` or `"postgres://…"`, as text or as `{ env = "NAME" }`. Default
+        /// `"sqlite:steadfast.db"`: no set-up.
+        url: TextOrRef,
+    }
+}
+
+section! {
+    /// What replicas share: breakers, rate limits, budgets.
+    RawShared {
+        /// `"redis://…"` or `"rediss://…"`, as text or as `{ env = "NAME" }`. Default: none, in memory.
+        url: TextOrRef,
+    }
+}
+
+section! {
+    /// What is logged.
+    RawLog {
+        /// A file with one JSON line per decision. Default: none.
+        decisions: RawDecisionLog,
+    }
+}
+
+section! {
+    /// The decision log.
+    RawDecisionLog {
+        /// Its path. Needed.
+        path: String,
+        /// A new file is begun at this size in MiB. Default 64: opens in any editor.
+        rotate_mb: u32,
+        /// How many old files are kept. Default 8: half a GiB in all.
+        keep: u32,
+    }
+}
+
+section! {
+    /// Who is told when things go wrong.
+    RawAlerts {
+        /// An address that is sent each alert as JSON, as text or as `{ env = "NAME" }`. Default: none.
+        webhook: TextOrRef,
+    }
+}
+
+section! {
+    /// The control API and the dashboard.
+    RawAdmin {
+        /// The token they ask for: `{ env = "NAME" }` or `{ file = "path" }`. Default: none, which is only allowed
+        /// while listening on this machine alone.
+        token: SecretRef,
+    }
+}

@@ -1,0 +1,247 @@
+//! What the faces need: addresses, stores, agents, services, the council.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use steadfast_core::policy::Policy;
+
+use super::models::{Catalogued, member_chain};
+use super::policies::Policies;
+use super::{Vault, missing};
+use crate::config::{Agent, Council, DecisionLog, Endpoint, Member, Service, Store};
+use crate::node::Path;
+use crate::problem::Report;
+use crate::raw::RawConfig;
+use crate::secret::{self, Secret};
+use crate::suggest;
+use crate::value::TextOrRef;
+
+const LISTEN: &str = "127.0.0.1:4141";
+
+/// Where to listen. Off this machine only with a token.
+pub(super) fn listen(raw: &RawConfig, token: Option<&Secret>, report: &Report<'_>) -> Option<SocketAddr> {
+    let at = Path::of("listen");
+    let written = raw.listen.as_deref().unwrap_or(LISTEN);
+    let numeric = match written.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => written.to_owned(),
+    };
+    let Ok(address) = numeric.parse::<SocketAddr>() else {
+        let what = format!("`{written}` is not an address to listen on");
+        report.refuse(&at, what, "a numeric address and a port, such as \"127.0.0.1:4141\" or \"[::1]:4141\"");
+        return None;
+    };
+    if !address.ip().is_loopback() && token.is_none() {
+        let what = format!("`{written}` can be reached from other machines, and there is no admin token");
+        report.refuse(
+            &at,
+            what,
+            "set [admin] token = { env = \"STEADFAST_TOKEN\" } and the variable, or listen on 127.0.0.1",
+        );
+    }
+    Some(address)
+}
+
+pub(super) fn admin_token(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Secret> {
+    let reference = raw.admin.as_ref()?.token.as_ref()?;
+    vault.fetch(reference, &Path::of("admin").key("token"), report)
+}
+
+pub(super) fn agents(raw: &RawConfig, report: &Report<'_>) -> BTreeMap<String, Agent> {
+    let mut agents = BTreeMap::new();
+    for (name, raw) in raw.agents.iter().flat_map(|agents| &agents.0) {
+        let at = Path::of("agents").key(name);
+        let Some(command) = &raw.command else {
+            missing(report, &at, "command", "the program and its arguments: [\"claude\", \"-p\", \"{task}\"]");
+            continue;
+        };
+        let at = at.key("command");
+        check_command(command, &["task", "model", "session", "project"], &at, report);
+        if !command.iter().any(|part| part.contains("{task}")) {
+            report.warn(&at, "the agent is never told its task", "put \"{task}\" where the task belongs");
+        }
+        agents.insert(name.clone(), Agent { command: command.clone() });
+    }
+    agents
+}
+
+pub(super) fn services(raw: &RawConfig, report: &Report<'_>) -> BTreeMap<String, Service> {
+    const COOLDOWN: Duration = Duration::from_secs(10);
+    let mut services = BTreeMap::new();
+    for (name, raw) in raw.services.iter().flat_map(|services| &services.0) {
+        let at = Path::of("services").key(name);
+        for (key, command) in [("start", &raw.start), ("register", &raw.register)] {
+            if let Some(command) = command {
+                check_command(command, &["project"], &at.key(key), report);
+            }
+        }
+        if raw.health.is_none() && raw.start.is_none() && !report.refused_below(&at) {
+            report.refuse(
+                &at,
+                format!("the service `{name}` has nothing to watch"),
+                "a `health` address or a `start` command",
+            );
+        }
+        let cooldown = raw.cooldown.map_or(COOLDOWN, |wait| wait.0);
+        if !(Duration::from_secs(1)..=Duration::from_secs(24 * 60 * 60)).contains(&cooldown) {
+            report.refuse(&at.key("cooldown"), "`cooldown` must be between 1s and 24h", "\"10s\"");
+        }
+        let service = Service {
+            health: raw.health.as_ref().map(|url| url.0.clone()),
+            start: raw.start.clone().unwrap_or_default(),
+            cooldown,
+            register: raw.register.clone().unwrap_or_default(),
+        };
+        services.insert(name.clone(), service);
+    }
+    services
+}
+
+/// Reports a command that cannot be run, and placeholders that nothing fills in.
+fn check_command(command: &[String], placeholders: &[&str], at: &Path, report: &Report<'_>) {
+    if command.first().is_none_or(|program| program.trim().is_empty()) {
+        report.refuse(at, "the command names no program", "[\"program\", \"argument\", …]");
+    }
+    for (index, part) in command.iter().enumerate() {
+        for open in part.split('{').skip(1) {
+            let Some((name, _)) = open.split_once('}') else { continue };
+            let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            if is_name && !placeholders.contains(&name) {
+                let help = suggest::help(name, placeholders.iter().copied());
+                report.warn(&at.index(index), format!("nothing fills in `{{{name}}}`"), help);
+            }
+        }
+    }
+}
+
+/// The policy of the council, where there is a council.
+pub(super) fn council_policy(raw: &RawConfig, policies: &Policies, report: &Report<'_>) -> Option<Arc<Policy>> {
+    let raw = raw.council.as_ref()?;
+    let name = raw.policy.as_deref().unwrap_or("council");
+    Some(policies.named(name, &Path::of("council").key("policy"), report))
+}
+
+/// The council. A member without a model cannot speak and is left out, with a warning.
+pub(super) fn council(
+    raw: &RawConfig,
+    policy: Option<&Arc<Policy>>,
+    catalogued: &mut Catalogued,
+    endpoints: &[Endpoint],
+    report: &Report<'_>,
+) -> Option<Council> {
+    let raw = raw.council.as_ref()?;
+    let at = Path::of("council");
+    let described = raw.member.as_ref().map_or(&[][..], |member| &member.0);
+    let names = raw.members.as_deref().unwrap_or_default();
+    let mut members: Vec<Member> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let place = at.key("members").index(index);
+        if members.iter().any(|known| known.name == *name) {
+            report.refuse(&place, format!("`{name}` is a member twice"), "each voice has a name of its own");
+            continue;
+        }
+        let model_at = at.key("member").key(name).key("model");
+        let model = described.iter().find(|(known, _)| known == name).and_then(|(_, member)| member.model.as_deref());
+        let (model, place) = match model {
+            Some(model) => (model, model_at),
+            None if catalogued.is_model(name) => (name.as_str(), place),
+            None => {
+                let help = format!("[council.member.{}] with model = \"…\"", crate::node::Key(name));
+                report.warn(&place, format!("the member `{name}` has no model and stays silent"), help);
+                continue;
+            }
+        };
+        if catalogued.admit(model, endpoints, &place, report) {
+            if let Some(policy) = policy {
+                member_chain(model, policy, catalogued, report);
+            }
+            members.push(Member { name: name.clone(), model: model.into() });
+        }
+    }
+    for (name, _) in described.iter().filter(|(name, _)| !names.contains(name)) {
+        let what = format!("`{name}` is described but not among the members");
+        report.warn(&at.key("member").key(name), what, suggest::help(name, names.iter().map(String::as_str)));
+    }
+    let policy = Arc::clone(policy?);
+    (!members.is_empty()).then_some(Council { members, policy })
+}
+
+const STORE: &str = "sqlite:steadfast.db";
+
+pub(super) fn store(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Store> {
+    let at = Path::of("store").key("url");
+    let default = TextOrRef::Text(STORE.to_owned());
+    let written = raw.store.as_ref().and_then(|store| store.url.as_ref()).unwrap_or(&default);
+    let Some(url) = vault.text(written, &at, report) else {
+        report.refuse(&at, "the address of the store is not set", "set the variable, or write the address");
+        return None;
+    };
+    let text = url.expose();
+    if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        return Some(Store::Postgres { url });
+    }
+    let path = text.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
+    match path.filter(|path| !path.is_empty()) {
+        Some(path) => Some(Store::Sqlite { path: path.to_owned() }),
+        None => {
+            let what = format!("`{}` is no store", secret::mask_url(text));
+            report.refuse(&at, what, "\"sqlite:steadfast.db\" or \"postgres://user@host/database\"");
+            None
+        }
+    }
+}
+
+pub(super) fn shared(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Secret> {
+    let at = Path::of("shared").key("url");
+    let url = vault.text(raw.shared.as_ref()?.url.as_ref()?, &at, report)?;
+    if !["redis://", "rediss://"]
+        .iter()
+        .any(|scheme| url.expose().strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()))
+    {
+        let what = format!("`{}` is nothing to share through", secret::mask_url(url.expose()));
+        report.refuse(&at, what, "\"redis://127.0.0.1:6379\"");
+    }
+    Some(url)
+}
+
+pub(super) fn webhook(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Secret> {
+    let at = Path::of("alerts").key("webhook");
+    let url = vault.text(raw.alerts.as_ref()?.webhook.as_ref()?, &at, report)?;
+    if !crate::value::is_web_url(url.expose()) {
+        let what = format!("`{}` is not an address", secret::mask_url(url.expose()));
+        report.refuse(&at, what, "write it in full: https://host/path");
+    } else if url.expose().contains('…') {
+        report.warn(&at, "the webhook is a placeholder", "put the real address there, or leave it out");
+    }
+    Some(url)
+}
+
+pub(super) fn decision_log(raw: &RawConfig, report: &Report<'_>) -> Option<DecisionLog> {
+    const ROTATE_MB: u32 = 64;
+    const KEEP: u32 = 8;
+    let raw = raw.log.as_ref()?.decisions.as_ref()?;
+    let at = Path::of("log").key("decisions");
+    let rotate_mb = raw.rotate_mb.unwrap_or(ROTATE_MB);
+    if !(1..=65_536).contains(&rotate_mb) {
+        report.refuse(&at.key("rotate_mb"), "`rotate_mb` must be between 1 and 65536", "64");
+    }
+    let keep = raw.keep.unwrap_or(KEEP);
+    if keep > 1000 {
+        report.refuse(&at.key("keep"), "`keep` may be at most 1000", "8");
+    }
+    match &raw.path {
+        Some(path) if !path.trim().is_empty() => {
+            Some(DecisionLog { path: path.clone(), rotate_bytes: u64::from(rotate_mb) << 20, keep })
+        }
+        Some(_) => {
+            report.refuse(&at.key("path"), "`path` is empty", "\"decisions.jsonl\"");
+            None
+        }
+        None => {
+            missing(report, &at, "path", "path = \"decisions.jsonl\"");
+            None
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Models, ladders and chains.
+//!
+//! A chain may name a model that is not listed, as long as it is known by its exact name and some
+//! endpoint serves its vendor: `fallback = ["claude-haiku-4-5"]` needs no table of its own.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use steadfast_core::cost::Price;
+use steadfast_core::policy::{Policy, VendorBoundary};
+use steadfast_core::route::{Abilities, EndpointId, Model, Route, Served};
+
+use super::{missing, shared};
+use crate::config::{Endpoint, Project};
+use crate::models;
+use crate::node::Path;
+use crate::problem::Report;
+use crate::raw::{RawConfig, RawModel};
+use crate::suggest;
+
+/// The models so far.
+#[derive(Default)]
+pub(super) struct Catalogued {
+    models: HashMap<Arc<str>, Model>,
+    /// Listed models in file order.
+    listed: Vec<Arc<str>>,
+}
+
+impl Catalogued {
+    /// The models for the catalogue.
+    pub(super) fn into_models(self) -> impl Iterator<Item = Model> {
+        self.models.into_values()
+    }
+
+    /// Makes sure that `name` is a model, or reports why it is none.
+    pub(super) fn admit(&mut self, name: &str, endpoints: &[Endpoint], at: &Path, report: &Report<'_>) -> bool {
+        if self.models.contains_key(name) {
+            return true;
+        }
+        if !models::is_known(name) {
+            let listed = self.listed.iter().map(AsRef::as_ref);
+            let help = match suggest::nearest(name, listed.clone().chain(models::known_names())) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("describe it in [models.{}]", crate::node::Key(name)),
+            };
+            report.refuse(at, format!("unknown model `{name}`"), help);
+            return false;
+        }
+        let vendor = models::vendor_of(name).unwrap_or("unknown");
+        let served = default_endpoints(vendor, endpoints);
+        if served.is_empty() {
+            let own = models::own_endpoint(vendor);
+            report.refuse(at, format!("no endpoint serves `{name}`"), format!("add [endpoints.{own}]"));
+            return false;
+        }
+        let model = build(name, vendor, served, &RawModel::default(), None);
+        self.models.insert(Arc::clone(&model.name), model);
+        true
+    }
+
+    /// Whether this is a model that is listed or known by its exact name.
+    pub(super) fn is_model(&self, name: &str) -> bool {
+        self.models.contains_key(name) || models::is_known(name)
+    }
+
+    fn vendor(&self, name: &str) -> Option<&Arc<str>> {
+        self.models.get(name).map(|model| &model.vendor)
+    }
+}
+
+/// Every listed model. Chains are looked at when all are known.
+pub(super) fn resolve(raw: &RawConfig, endpoints: &[Endpoint], report: &Report<'_>) -> Catalogued {
+    let mut catalogued = Catalogued::default();
+    for (name, raw) in raw.models.iter().flat_map(|models| &models.0) {
+        let at = Path::of("models").key(name);
+        let named = served(name, raw, endpoints, &at, report);
+        let first = named.first().and_then(|served| endpoints.get(usize::from(served.endpoint.0)));
+        // A model of no known family counts as made by whoever serves it first.
+        let vendor =
+            raw.vendor.as_deref().or_else(|| models::vendor_of(name)).or(first.map(|endpoint| &*endpoint.name));
+        if vendor.is_some_and(|vendor| vendor.trim().is_empty()) {
+            report.refuse(&at.key("vendor"), "`vendor` is empty", "who makes the model, such as \"anthropic\"");
+        }
+        let vendor = vendor.unwrap_or("unknown");
+        let served = if raw.endpoints.is_some() { named } else { default_endpoints(vendor, endpoints) };
+        if served.is_empty() && !report.refused_below(&at.key("endpoints")) {
+            let help = "endpoints = [\"…\"] with the name of an endpoint";
+            report.refuse(&at, format!("no endpoint serves `{name}`"), help);
+        }
+        if raw.context_window == Some(0) {
+            report.refuse(&at.key("context_window"), "`context_window` is 0", "leave it out where it is unknown");
+        }
+        let price = price(raw, &at, report);
+        let model = build(name, vendor, served, raw, price);
+        catalogued.listed.push(Arc::clone(&model.name));
+        catalogued.models.insert(Arc::clone(&model.name), model);
+    }
+    catalogued
+}
+
+/// Every ladder: known models, each once, at least two of them.
+pub(super) fn ladders(
+    raw: &RawConfig,
+    catalogued: &mut Catalogued,
+    endpoints: &[Endpoint],
+    report: &Report<'_>,
+) -> Vec<(String, Vec<Arc<str>>)> {
+    let mut ladders = Vec::new();
+    for (name, rungs) in raw.ladders.iter().flat_map(|ladders| &ladders.0) {
+        let at = Path::of("ladders").key(name);
+        entries(rungs, &at, catalogued, endpoints, report);
+        if rungs.len() < 2 {
+            report.refuse(
+                &at,
+                format!("the ladder `{name}` has nowhere to climb"),
+                "two models or more, cheapest first",
+            );
+        }
+        if rungs.len() > Route::MODELS_MAX {
+            report.refuse(&at, format!("a ladder holds at most {} models", Route::MODELS_MAX), "leave some out");
+        }
+        ladders.push((name.clone(), shared(rungs)));
+    }
+    ladders
+}
+
+/// Every chain: of models and of projects, under the boundary of every project's policy.
+pub(super) fn chains(
+    raw: &RawConfig,
+    projects: &BTreeMap<String, Project>,
+    catalogued: &mut Catalogued,
+    endpoints: &[Endpoint],
+    report: &Report<'_>,
+) {
+    let strict = projects.values().find(|project| project.policy.vendor_boundary == VendorBoundary::Strict);
+    for (name, raw) in raw.models.iter().flat_map(|models| &models.0) {
+        let Some(chain) = &raw.fallback else { continue };
+        let at = Path::of("models").key(name).key("fallback");
+        let never = matches!(chain.as_slice(), [only] if only == name);
+        if !never {
+            let itself = chain.iter().position(|entry| entry == name);
+            if let Some(index) = itself {
+                let help = format!("take it out; alone, [\"{name}\"] would mean never to fall back");
+                report.refuse(&at.index(index), format!("`{name}` falls back to itself"), help);
+            }
+            entries(chain, &at, catalogued, endpoints, report);
+        }
+        if let Some(project) = strict {
+            within_vendor(name, chain, &owner(project), &at, catalogued, report);
+        }
+        if let Some(model) = catalogued.models.get_mut(name.as_str()) {
+            model.fallback = shared(chain);
+        }
+    }
+    for project in projects.values() {
+        let Some(chain) = raw
+            .projects
+            .iter()
+            .flat_map(|projects| &projects.0)
+            .find(|(name, _)| *name == project.name)
+            .and_then(|(_, raw)| raw.chain.as_ref())
+        else {
+            continue;
+        };
+        let at = Path::of("projects").key(&project.name).key("chain");
+        entries(chain, &at, catalogued, endpoints, report);
+        if project.policy.vendor_boundary == VendorBoundary::Strict
+            && let Some(first) = chain.first()
+        {
+            within_vendor(first, chain, &owner(project), &at, catalogued, report);
+        }
+    }
+    warn_mutual(raw, report);
+}
+
+/// Reports entries that are unknown or appear twice.
+fn entries(chain: &[String], at: &Path, catalogued: &mut Catalogued, endpoints: &[Endpoint], report: &Report<'_>) {
+    let mut seen = HashSet::new();
+    for (index, entry) in chain.iter().enumerate() {
+        let at = at.index(index);
+        if !seen.insert(entry) {
+            report.refuse(&at, format!("`{entry}` appears twice"), "each model is visited once: take one out");
+        } else {
+            catalogued.admit(entry, endpoints, &at, report);
+        }
+    }
+    if chain.len() >= Route::MODELS_MAX {
+        report.refuse(at, format!("a chain holds at most {} models", Route::MODELS_MAX - 1), "leave some out");
+    }
+}
+
+/// Reports a member's model whose own chain leaves the vendor, where the council's policy is strict.
+pub(super) fn member_chain(model: &str, policy: &Policy, catalogued: &Catalogued, report: &Report<'_>) {
+    let Some(known) = catalogued.models.get(model) else { return };
+    if policy.vendor_boundary == VendorBoundary::Strict {
+        let chain: Vec<String> = known.fallback.iter().map(ToString::to_string).collect();
+        let owner = format!("the policy `{}` of the council", policy.name);
+        within_vendor(model, &chain, &owner, &Path::of("models").key(model).key("fallback"), catalogued, report);
+    }
+}
+
+fn owner(project: &Project) -> String {
+    format!("the policy `{}` of the project `{}`", project.policy.name, project.name)
+}
+
+/// Reports entries of another vendor than `model`'s.
+fn within_vendor(model: &str, chain: &[String], owner: &str, at: &Path, catalogued: &Catalogued, report: &Report<'_>) {
+    let Some(vendor) = catalogued.vendor(model) else { return };
+    for (index, entry) in chain.iter().enumerate() {
+        let Some(other) = catalogued.vendor(entry).filter(|other| *other != vendor) else { continue };
+        let what = format!(
+            "`{entry}` is made by `{other}` and `{model}` by `{vendor}`: a chain under a strict boundary never leaves its vendor"
+        );
+        let help = format!("take it out, or set vendor_boundary = \"open\" in {owner}");
+        report.refuse(&at.index(index), what, help);
+    }
+}
+
+/// Two models that name each other look like a circle. They are none: a request visits each model once.
+fn warn_mutual(raw: &RawConfig, report: &Report<'_>) {
+    let chains: HashMap<&str, &[String]> = raw
+        .models
+        .iter()
+        .flat_map(|models| &models.0)
+        .filter_map(|(name, raw)| Some((name.as_str(), raw.fallback.as_deref()?)))
+        .collect();
+    let mut seen = HashSet::new();
+    for (name, _) in raw.models.iter().flat_map(|models| &models.0) {
+        seen.insert(name.as_str());
+        for (index, entry) in chains.get(name.as_str()).into_iter().flat_map(|chain| chain.iter()).enumerate() {
+            let back = chains.get(entry.as_str()).is_some_and(|chain| chain.contains(name));
+            if back && entry != name && seen.contains(entry.as_str()) {
+                let at = Path::of("models").key(name).key("fallback").index(index);
+                let what = format!("`{name}` and `{entry}` fall back to each other");
+                report.warn(&at, what, "each request still visits a model once; leave one out if that was not meant");
+            }
+        }
+    }
+}
+
+/// The endpoints a model names, without the unknown ones.
+fn served(name: &str, raw: &RawModel, endpoints: &[Endpoint], at: &Path, report: &Report<'_>) -> Vec<Served> {
+    let mut served: Vec<Served> = Vec::new();
+    for (index, written) in raw.endpoints.iter().flatten().enumerate() {
+        let at = at.key("endpoints").index(index);
+        match id_of(&written.endpoint, endpoints) {
+            Some(id) if served.iter().any(|known| known.endpoint == id) => {
+                let what = format!("`{}` serves `{name}` twice", written.endpoint);
+                report.refuse(&at, what, "name each endpoint once");
+            }
+            Some(id) => served.push(Served { endpoint: id, alias: written.alias.as_deref().map(Arc::from) }),
+            None => {
+                let known = endpoints.iter().map(|endpoint| &*endpoint.name);
+                let help = suggest::help(&written.endpoint, known);
+                report.refuse(&at, format!("unknown endpoint `{}`", written.endpoint), help);
+            }
+        }
+    }
+    served
+}
+
+/// The vendor's own endpoint, or else all of its dialect that are not another vendor's own.
+fn default_endpoints(vendor: &str, endpoints: &[Endpoint]) -> Vec<Served> {
+    let serve = |id| Served { endpoint: id, alias: None };
+    if let Some(own) = id_of(models::own_endpoint(vendor), endpoints) {
+        return vec![serve(own)];
+    }
+    let dialect = models::native_dialect(vendor);
+    let foreign = |name: &str| ["anthropic", "openai", "gemini", "mistral", "xai", "deepseek"].contains(&name);
+    let fitting = (0..)
+        .map(EndpointId)
+        .zip(endpoints)
+        .filter(|(_, endpoint)| endpoint.dialect == dialect && !foreign(&endpoint.name));
+    fitting.map(|(id, _)| serve(id)).collect()
+}
+
+fn id_of(name: &str, endpoints: &[Endpoint]) -> Option<EndpointId> {
+    let position = endpoints.iter().position(|endpoint| *endpoint.name == *name)?;
+    u16::try_from(position).ok().map(EndpointId)
+}
+
+fn price(raw: &RawModel, at: &Path, report: &Report<'_>) -> Option<Price> {
+    let raw = raw.price.as_ref()?;
+    let at = at.key("price");
+    for (is_missing, key) in [(raw.input.is_none(), "input"), (raw.output.is_none(), "output")] {
+        if is_missing {
+            missing(report, &at, key, "USD per million tokens: { input = 3.0, output = 15.0 }");
+        }
+    }
+    Some(Price { input_usd_micros: raw.input?.micros, output_usd_micros: raw.output?.micros })
+}
+
+fn build(name: &str, vendor: &str, endpoints: Vec<Served>, raw: &RawModel, price: Option<Price>) -> Model {
+    Model {
+        name: name.into(),
+        vendor: vendor.into(),
+        endpoints,
+        fallback: Vec::new(),
+        context_window: raw.context_window.or_else(|| models::context_window(vendor, name)),
+        abilities: Abilities {
+            tools: raw.tools.unwrap_or(true),
+            images: raw.images.unwrap_or(true),
+            thinking: raw.thinking.unwrap_or(true),
+        },
+        price: price.or_else(|| models::price(vendor, name)),
+    }
+}

@@ -1,0 +1,187 @@
+//! Secrets: values that cannot be printed, and the masking of everything that may hold one.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Serialize, Serializer};
+
+/// What stands in place of a secret.
+pub const MASK: &str = "***";
+
+/// A value that prints as `***`, however it is printed.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a value.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value itself, for the one place that sends or compares it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(MASK)
+    }
+}
+
+/// The parts of a line that may be a secret.
+///
+/// Works on text, not on values, because the line of a syntax error has no values. It would
+/// rather hide too much: what is hidden can be looked up in the file, what is shown cannot be unseen.
+pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut hide = |range: Range<usize>| {
+        if !range.is_empty() {
+            ranges.push(range);
+        }
+    };
+    for found in LONG.find_iter(line).filter(|found| found.as_str().bytes().any(|byte| byte.is_ascii_digit())) {
+        hide(found.range());
+    }
+    for found in TOKENS.captures_iter(line) {
+        for part in found.iter().skip(1).flatten() {
+            hide(part.range());
+        }
+    }
+    if let Some(named) = NAMED.find(line) {
+        let rest = &line[named.end()..];
+        for quoted in QUOTED.find_iter(rest) {
+            let before = rest[..quoted.start()].trim_end();
+            // `{ env = "NAME" }` and `{ file = "…" }` only say where the secret is.
+            if !before.ends_with('=') || !REFERENCE.is_match(before) {
+                hide(named.end() + quoted.start()..named.end() + quoted.end());
+            }
+        }
+        if !rest.contains(['"', '\'']) {
+            let start = line.len() - rest.trim_start().len();
+            // A key without quotes is a syntax error whose line is shown.
+            let bare = line[start..].find(|letter: char| "{[,# ".contains(letter)).unwrap_or(line.len() - start);
+            hide(start..start + bare);
+        }
+    }
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, previous| {
+        let overlap = next.start <= previous.end;
+        if overlap {
+            previous.end = previous.end.max(next.end);
+        }
+        overlap
+    });
+    ranges
+}
+
+/// The text without what may be a secret.
+pub(crate) fn mask(text: &str) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut shown = 0;
+    for range in secret_ranges(text) {
+        masked.push_str(&text[shown..range.start]);
+        masked.push_str(MASK);
+        shown = range.end;
+    }
+    masked.push_str(&text[shown..]);
+    masked
+}
+
+/// The address without its password, and without the query, where tokens travel.
+pub(crate) fn mask_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return mask(url) };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = match authority.rsplit_once('@') {
+        None => authority.to_owned(),
+        Some((user, host)) => format!("{}:{MASK}@{host}", user.split(':').next().unwrap_or("")),
+    };
+    let path = path.split(['?', '#']).next().unwrap_or("");
+    mask(&format!("{scheme}://{host}{path}"))
+}
+
+/// A run of letters and digits longer than any name.
+static LONG: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9]{32,}"));
+
+/// Keys by the shapes that providers give them, bearer tokens, and passwords in addresses.
+static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"(?x)
+        \b((?:sk|pk|rk|gsk|xai|pplx|hf|ghp|gho|glpat|xox[abp]|r8|key|csk|nvapi|tvly|whsec)[-_][A-Za-z0-9_\-]{8,})
+        | \b(AIza[A-Za-z0-9_\-]{20,})
+        | (?i:bearer|basic)\s+([A-Za-z0-9._~+/=\-]{4,})
+        | ://[^\s/"'@]*:([^\s/"'@]+)@
+        | \b(eyJ[A-Za-z0-9_\-]{10,}[A-Za-z0-9_.\-]*)
+        "#,
+    )
+});
+
+/// A key whose value is a secret by its name.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"(?i)["']?(?:[a-z0-9_.-]*(?:key|token|secret|passw(?:or)?d|authorization|cookie|credential))s?["']?\s*=\s*"#,
+    )
+});
+
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#""(?:[^"\\]|\\.)*"?|'[^']*'?"#));
+
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| regex(r#"\b["']?(?:env|file)["']?\s*=$"#));
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the patterns of this module are tested")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_never_prints() {
+        let secret = Secret::new("sk-live-123");
+        assert_eq!(format!("{secret} {secret:?} {}", serde_json::to_string(&secret).unwrap()), "*** *** \"***\"");
+        assert_eq!(secret.expose(), "sk-live-123");
+    }
+
+    #[test]
+    fn lines_are_shown_without_their_secrets() {
+        for (line, shown) in [
+            (r#"key = "abc""#, "key = ***"),
+            ("key = 'abc'", "key = ***"),
+            ("key = abc # mine", "key = *** # mine"),
+            (r#"key = "abc"#, "key = ***"),
+            (r#"keys = ["a", { env = "B" }, "c"]"#, r#"keys = [***, { env = "B" }, ***]"#),
+            (r#"key = { env = "ANTHROPIC_API_KEY" }"#, r#"key = { env = "ANTHROPIC_API_KEY" }"#),
+            (r#"api_key = "x""#, "api_key = ***"),
+            (r#"headers = { Authorization = "Bearer abc" }"#, "headers = { Authorization = *** }"),
+            (r#"dialect = "sk-ant-api03-abcdefgh""#, r#"dialect = "***""#),
+            (r#"url = "postgres://me:hunter2@db/x""#, r#"url = "postgres://me:***@db/x""#),
+            (r#"webhook = "https://x/0123456789abcdef0123456789abcdef""#, r#"webhook = "https://x/***""#),
+            (r#"[models.claude-sonnet-4-5]"#, "[models.claude-sonnet-4-5]"),
+            (r#"usd_per_session = 2.0"#, "usd_per_session = 2.0"),
+        ] {
+            assert_eq!(mask(line), shown);
+        }
+    }
+
+    #[test]
+    fn addresses_are_shown_without_passwords_and_queries() {
+        assert_eq!(mask_url("postgres://me:pw@db:5432/x?sslmode=require"), "postgres://me:***@db:5432/x");
+        assert_eq!(mask_url("redis://:pw@h"), "redis://:***@h");
+        assert_eq!(mask_url("sqlite:steadfast.db"), "sqlite:steadfast.db");
+    }
+}
