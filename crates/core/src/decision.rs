@@ -10,7 +10,8 @@ use crate::breaker::Cause;
 use crate::cost::Estimate;
 use crate::kind::FailureKind;
 use crate::route::{EndpointId, Unfit};
-use crate::time::Instant;
+use crate::time::Words;
+use crate::world::World;
 
 /// The step chosen for one failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,8 +125,8 @@ pub enum Reason {
         endpoint: EndpointId,
         /// What refuses.
         cause: Refused,
-        /// When asking again may help.
-        until: Instant,
+        /// How long until asking again may help.
+        wait: Duration,
     },
     /// No model of the route can take the request.
     NobodyFits(Unfit),
@@ -195,6 +196,28 @@ pub enum AllowanceName {
     Fallbacks,
 }
 
+/// A reason told with the names of a world.
+struct Told<'a>(&'a Reason, &'a World);
+
+impl Reason {
+    /// The reason in words, with the endpoint's name where it is about one.
+    pub fn in_world<'a>(&'a self, world: &'a World) -> impl fmt::Display + 'a {
+        Told(self, world)
+    }
+}
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(reason, world) = self;
+        match reason {
+            Reason::NoTarget { endpoint, .. } if let Some(endpoint) = world.endpoint(*endpoint) => {
+                write!(f, "`{}`: {reason}", endpoint.name)
+            }
+            _ => reason.fmt(f),
+        }
+    }
+}
+
 impl EscalationReason {
     /// The name used in logs and APIs.
     pub const fn as_str(self) -> &'static str {
@@ -240,7 +263,9 @@ impl fmt::Display for Reason {
             Self::StepsUsedUp => f.write_str("no step of the policy is left"),
             Self::AttemptsSpent => f.write_str("the request has made all its attempts"),
             Self::Deadline => f.write_str("the deadline leaves no time"),
-            Self::NoTarget { cause, until, .. } => write!(f, "{cause} until {until}, and nothing else is left"),
+            Self::NoTarget { cause, wait, .. } => {
+                write!(f, "nothing is left to try: {cause}, and is asked again in {}", Words(*wait))
+            }
             Self::NobodyFits(unfit) => write!(f, "no model of the chain can take the request: {unfit}"),
             Self::NoEndpoint => f.write_str("no endpoint serves this model"),
             Self::Money => f.write_str("the spend budget does not cover another attempt"),
@@ -254,10 +279,10 @@ impl fmt::Display for Reason {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Breaker(Cause::Open) => "its breaker is open",
-            Self::Breaker(Cause::Probing) => "its breaker is probing",
-            Self::Breaker(Cause::Forced) => "a person forced its breaker open",
-            Self::SetAside => "its credential is set aside",
+            Self::Breaker(Cause::Open) => "the breaker is open",
+            Self::Breaker(Cause::Probing) => "the breaker is half-open and probing",
+            Self::Breaker(Cause::Forced) => "a person forced the breaker open",
+            Self::SetAside => "the credential's quota is exhausted",
         })
     }
 }
@@ -269,7 +294,7 @@ impl fmt::Display for Skip {
             Self::OtherTool => f.write_str("the step is for another tool"),
             Self::Pointless => f.write_str("the same request would fail again"),
             Self::WaitTooLong { asked, accepted } => {
-                write!(f, "the provider asks for {asked:?}, the policy waits at most {accepted:?}")
+                write!(f, "the provider asks for {}, the policy waits at most {}", Words(*asked), Words(*accepted))
             }
             Self::Deadline => f.write_str("the wait would pass the deadline"),
             Self::SessionSpent => f.write_str("the session has used all its retries"),

@@ -18,6 +18,10 @@ pub struct Instant(u64);
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
+/// A duration as people write it: `250ms`, `6.1s`, `4m 30s`, `19h 14m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words(pub Duration);
+
 impl Instant {
     /// The driver's origin.
     pub const ORIGIN: Self = Self(0);
@@ -87,8 +91,52 @@ impl Sub<Duration> for Instant {
     }
 }
 
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millis = self.0.as_millis();
+        let (secs, minutes, hours) = (millis / 1_000, millis / 60_000, millis / 3_600_000);
+        let pair = |big: u128, unit: &str, small: u128, small_unit: &str| match small {
+            0 => format!("{big}{unit}"),
+            small => format!("{big}{unit} {small}{small_unit}"),
+        };
+        let words = match millis {
+            0 => "0s".to_owned(),
+            ..1_000 => format!("{millis}ms"),
+            ..60_000 if millis % 1_000 == 0 => format!("{secs}s"),
+            ..60_000 => format!("{}.{}s", secs, millis % 1_000 / 100),
+            ..3_600_000 => pair(minutes, "m", secs % 60, "s"),
+            ..86_400_000 => pair(hours, "h", minutes % 60, "m"),
+            _ => pair(hours / 24, "d", hours % 24, "h"),
+        };
+        f.pad(&words)
+    }
+}
+
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:03}s", self.0 / 1_000_000_000, self.0 / 1_000_000 % 1000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_people_write_them() {
+        let words = |millis: u64| Words(Duration::from_millis(millis)).to_string();
+        let told = [0, 250, 1_000, 6_172, 59_999, 60_000, 270_000, 3_600_000, 69_287_000, 90_000_000].map(words);
+        assert_eq!(told, ["0s", "250ms", "1s", "6.1s", "59.9s", "1m", "4m 30s", "1h", "19h 14m", "1d 1h"]);
+    }
+
+    #[test]
+    fn moments_saturate_and_never_go_negative() {
+        let moment = Instant::from_millis(5);
+        assert_eq!(moment + Duration::MAX, Instant::FAR_FUTURE);
+        assert_eq!(moment - Duration::MAX, Instant::ORIGIN);
+        assert_eq!(moment.since(Instant::from_millis(9)), Duration::ZERO);
+        assert_eq!(moment.until(Instant::from_millis(9)), Duration::from_millis(4));
+        assert_eq!(Instant::from_millis(1_234).to_string(), "1.234s");
+        assert_eq!((moment.as_nanos(), moment.as_millis()), (5_000_000, 5));
     }
 }

@@ -42,7 +42,7 @@ impl Recovery {
         };
         match chosen {
             Some(chosen) => self.run(chosen, world),
-            None => self.finish(Outcome::GaveUp(obstacles.reason())),
+            None => self.finish(Outcome::GaveUp(obstacles.reason(now))),
         }
     }
 
@@ -167,12 +167,12 @@ impl Obstacles {
         }
     }
 
-    fn reason(self) -> Reason {
+    fn reason(self, now: Instant) -> Reason {
         if let Some(reason) = self.money {
             return reason;
         }
         if let Some((target, cause, until)) = self.refused {
-            return Reason::NoTarget { endpoint: target.endpoint, cause, until };
+            return Reason::NoTarget { endpoint: target.endpoint, cause, wait: now.until(until) };
         }
         self.unfit.map_or(Reason::NoEndpoint, Reason::NobodyFits)
     }

@@ -151,7 +151,7 @@ impl Script {
                 Action::Done(outcome) => {
                     let words = match outcome {
                         Outcome::Succeeded(target) => format!("succeeded with {}", name(&route, target)),
-                        Outcome::GaveUp(reason) => format!("gave up: {reason}"),
+                        Outcome::GaveUp(reason) => format!("gave up: {}", reason.in_world(&self.world)),
                         Outcome::Degraded => "degraded".to_owned(),
                         Outcome::Cancelled => "cancelled".to_owned(),
                     };

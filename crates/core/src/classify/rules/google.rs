@@ -2,7 +2,8 @@
 
 use crate::classify::rule::{Rule, rule};
 use crate::kind::FailureKind::{
-    AuthError, ContentFilter, ContextLimit, ModelUnavailable, Overloaded, QuotaExhausted, RateLimit, StateLost, StreamInterrupted, Timeout,
+    AuthError, ContentFilter, ContextLimit, ModelUnavailable, Overloaded, QuotaExhausted, RateLimit, StateLost,
+    StreamInterrupted, Timeout,
 };
 
 pub(super) const RULES: &[Rule] = &[
