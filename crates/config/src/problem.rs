@@ -26,6 +26,17 @@ pub struct Problem {
     pub help: String,
 }
 
+impl Place {
+    /// From top to bottom of the file, then what is not in it.
+    fn order(&self) -> (usize, usize) {
+        match self {
+            Self::Line(line) => (line.line, line.column),
+            Self::File(_) => (0, 0),
+            Self::Variable(_) | Self::Flag(_) | Self::Nowhere => (usize::MAX, 0),
+        }
+    }
+}
+
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
@@ -68,7 +79,7 @@ pub struct Line {
 /// Everything that is wrong with one configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    /// In the order they were found, errors before warnings.
+    /// Errors before warnings, each from the top of the file to its end.
     pub list: Vec<Problem>,
     /// How many more there were than anyone would read.
     pub left_out: usize,
@@ -138,7 +149,7 @@ impl<'a> Report<'a> {
     /// What was found.
     pub(crate) fn finish(self) -> Problems {
         let mut list = self.found.into_inner();
-        list.sort_by_key(|problem| problem.severity == Severity::Warning);
+        list.sort_by_key(|problem| (problem.severity == Severity::Warning, problem.place.order()));
         Problems { list, left_out: self.left_out.get() }
     }
 

@@ -63,20 +63,18 @@ pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
             hide(part.range());
         }
     }
-    if let Some(named) = NAMED.find(line) {
-        let rest = &line[named.end()..];
-        for quoted in QUOTED.find_iter(rest) {
-            let before = rest[..quoted.start()].trim_end();
+    for named in NAMED.find_iter(line) {
+        let value = before_comment(&line[named.end()..]);
+        for quoted in QUOTED.find_iter(value) {
             // `{ env = "NAME" }` and `{ file = "…" }` only say where the secret is.
-            if !before.ends_with('=') || !REFERENCE.is_match(before) {
+            if !REFERENCE.is_match(value[..quoted.start()].trim_end()) {
                 hide(named.end() + quoted.start()..named.end() + quoted.end());
             }
         }
-        if !rest.contains(['"', '\'']) {
-            let start = line.len() - rest.trim_start().len();
+        if !value.contains(['"', '\'']) {
             // A key without quotes is a syntax error whose line is shown.
-            let bare = line[start..].find(|letter: char| "{[,# ".contains(letter)).unwrap_or(line.len() - start);
-            hide(start..start + bare);
+            let bare = value.find(|letter: char| "{[, ".contains(letter)).unwrap_or(value.len());
+            hide(named.end()..named.end() + bare);
         }
     }
     ranges.sort_by_key(|range| range.start);
@@ -88,6 +86,20 @@ pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
         overlap
     });
     ranges
+}
+
+/// The text up to a comment.
+fn before_comment(text: &str) -> &str {
+    let mut quote = None;
+    let comment = text.find(|letter| {
+        match (quote, letter) {
+            (None, '"' | '\'') => quote = Some(letter),
+            (Some(open), letter) if open == letter => quote = None,
+            _ => {}
+        }
+        letter == '#' && quote.is_none()
+    });
+    text[..comment.unwrap_or(text.len())].trim_end()
 }
 
 /// The text without what may be a secret.
@@ -166,6 +178,8 @@ mod tests {
             (r#"key = "abc"#, "key = ***"),
             (r#"keys = ["a", { env = "B" }, "c"]"#, r#"keys = [***, { env = "B" }, ***]"#),
             (r#"key = { env = "ANTHROPIC_API_KEY" }"#, r#"key = { env = "ANTHROPIC_API_KEY" }"#),
+            (r#"key = { env = "X" } # the client's own"#, r#"key = { env = "X" } # the client's own"#),
+            (r#"a = 1 # key = "abc""#, "a = 1 # key = ***"),
             (r#"api_key = "x""#, "api_key = ***"),
             (r#"headers = { Authorization = "Bearer abc" }"#, "headers = { Authorization = *** }"),
             (r#"dialect = "sk-ant-api03-abcdefgh""#, r#"dialect = "***""#),

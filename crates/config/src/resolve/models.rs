@@ -82,7 +82,8 @@ pub(super) fn resolve(raw: &RawConfig, endpoints: &[Endpoint], report: &Report<'
             report.refuse(&at.key("vendor"), "`vendor` is empty", "who makes the model, such as \"anthropic\"");
         }
         let vendor = vendor.unwrap_or("unknown");
-        let served = if raw.endpoints.is_some() { named } else { default_endpoints(vendor, endpoints) };
+        let maker = models::vendor_of(name).unwrap_or(vendor);
+        let served = if raw.endpoints.is_some() { named } else { default_endpoints(maker, endpoints) };
         if served.is_empty() && !report.refused_below(&at.key("endpoints")) {
             let help = "endpoints = [\"…\"] with the name of an endpoint";
             report.refuse(&at, format!("no endpoint serves `{name}`"), help);
