@@ -109,8 +109,10 @@ impl Node {
                 if matches!(origin, Origin::File { .. }) {
                     self.origin = origin;
                 }
+                // Names within one layer differ: only the older entries can be meant.
+                let older = entries.len();
                 for (name, node) in new {
-                    match entries.iter_mut().find(|(known, _)| *known == name) {
+                    match entries[..older].iter_mut().find(|(known, _)| *known == name) {
                         Some((_, known)) => known.merge(node),
                         None => entries.push((name, node)),
                     }

@@ -1,5 +1,7 @@
 //! Whole transcripts of the real binary: what goes to stdout, to stderr, and the exit code.
 
+#![allow(clippy::unwrap_used, reason = "a test says by panicking")]
+
 mod config;
 
 use std::fs;

@@ -266,6 +266,11 @@ error: `key` holds a secret in plain text
         format!("[admin]\ntoken = \"{secret}\"\n"),
         format!("[projects.x]\nkeys = [\"{secret}\"]\n"),
         format!("{secret} = 1\n"),
+        "[projects.x]\nkeys = [\n  \"verysecret\",\n]\n".to_owned(),
+        "[projects.x]\nkeys = [\n  \"verysecret\",\n".to_owned(),
+        "[projects.x]\nkeys = [\n  \"verysecret\n]\n".to_owned(),
+        "[admin]\ntoken = \"\"\"\nverysecret\"\"\"\n".to_owned(),
+        "[admin]\ntoken = \"verysecret\" x\n".to_owned(),
         format!("[store]\nurl = \"postgres://me:{secret}@host:x y/\"\n[shared]\nurl = \"http://a:{secret}@b\"\n"),
     ] {
         let problems = load_text(&text).expect_err("this must be refused");
@@ -378,6 +383,7 @@ fn sections_of_the_faces_are_checked() {
             "`input` is -3 but must be between 0 and a million dollars",
         ),
         ("[models.claude-x]\ncontext_window = 0", "`context_window` is 0"),
+        ("[projects.x]\nspend = \"5$\"", "`spend` must be a table, not text"),
         ("endpoints = 3", "`endpoints` must be a table, not a whole number"),
         ("enabled = \"yes\"", "`enabled` must be true or false, not text"),
         ("listen = 1979-05-27", "`listen` must be text, not a date"),

@@ -118,7 +118,24 @@ fn a_file_full_of_mistakes_is_answered_at_once_and_briefly() {
     let text: String = (0..20_000).map(|number| format!("[policies.p{number}]\nx = 1\n")).collect();
     let begun = std::time::Instant::now();
     let problems = load_text(&text).unwrap_err();
-    assert_eq!(problems.list.len(), 100);
+    assert_eq!((problems.errors(), problems.warnings()), (100, 100));
     assert!(problems.left_out > 19_000);
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn errors_are_found_behind_any_number_of_warnings() {
+    let endpoint = |number| {
+        format!("[endpoints.e{number}]\ndialect = \"openai\"\nurl = \"https://h\"\nkey = {{ env = \"E{number}\" }}\n")
+    };
+    let mut text: String = (0..150).map(endpoint).collect();
+    assert_eq!(load_text(&text).unwrap().warnings.list.len(), 100);
+    text.push_str("[[rules]]\n");
+    assert_eq!(load_text(&text).unwrap_err().errors(), 2);
+}
+
+#[test]
+fn a_value_of_a_megabyte_makes_a_short_message() {
+    let text = format!("[projects.x]\npolicy = \"{}\"\n", "p ".repeat(400_000));
+    assert!(load_text(&text).unwrap_err().to_string().len() < 5_000);
 }

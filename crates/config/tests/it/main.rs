@@ -1,5 +1,7 @@
 //! What people see of a configuration: problems, layers, what is in force.
 
+#![allow(clippy::unwrap_used, reason = "a test says by panicking")]
+
 mod errors;
 mod hostile;
 mod layers;
