@@ -1,5 +1,6 @@
 //! Finding and reading the file.
 
+use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use crate::node::Node;
 use crate::problem::{Problems, Report, Source};
 
 /// The text of a configuration file and the name people know it by.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ConfigFile {
     pub(crate) source: Source,
     /// Relative secret files are looked for here.
@@ -28,6 +29,13 @@ pub fn candidates(environment: &[(String, String)]) -> Vec<PathBuf> {
 }
 
 const FILE_NAME: &str = "steadfast.toml";
+
+impl fmt::Debug for ConfigFile {
+    /// Without the text, which may hold a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigFile").field("name", &self.source.name).finish_non_exhaustive()
+    }
+}
 
 impl ConfigFile {
     /// A megabyte is thousands of models; more is some other file.
@@ -58,11 +66,13 @@ impl ConfigFile {
             return Err(Problems::of_file(name, "the file is larger than 1 MiB", "is it the right file?"));
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(Self { source: Source { name: name.to_owned(), text }, folder: PathBuf::new() }),
+            Ok(text) => {
+                Ok(Self { source: Source { name: name.to_owned(), text, secrets: Vec::new() }, folder: PathBuf::new() })
+            }
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                let source = Source { name: name.to_owned(), text };
+                let source = Source { name: name.to_owned(), text, secrets: Vec::new() };
                 let nothing = Node::empty();
                 let report = Report::new(&nothing, Some(&source));
                 report.refuse_bytes(at..at + 1, "this is not UTF-8", "save the file as UTF-8");

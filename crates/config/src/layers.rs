@@ -34,11 +34,14 @@ impl Setting {
     }
 }
 
-/// Parses the file: its tree, or every syntax error in it.
-pub(crate) fn parse(source: &Source) -> Result<Node, Problems> {
+/// Parses the file: its tree, or every syntax error in it. Also notes where the file holds secrets,
+/// so that no line shown later gives one away.
+pub(crate) fn parse(source: &mut Source) -> Result<Node, Problems> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
+    let tree = Node::from_toml(table.into_inner());
+    source.secrets = secret::written_secrets(&tree);
     if errors.is_empty() {
-        return Ok(Node::from_toml(table.into_inner()));
+        return Ok(tree);
     }
     let nothing = Node::empty();
     let report = Report::new(&nothing, Some(source));

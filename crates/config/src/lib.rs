@@ -1,6 +1,6 @@
 //! One typed configuration: file, environment and flags in, a checked [`Config`] out.
 //!
-//! [`load`] merges the layers, reads them all (`raw`: what was written), and resolves them
+//! [`load()`] merges the layers, reads them all (`raw`: what was written), and resolves them
 //! (`config`: what is true). It reports every problem at once, with its place and its fix, and
 //! never panics, whatever it is given. Only [`Config`] leaves this crate, with the problems.
 //!

@@ -1,5 +1,6 @@
 //! The whole way from what was written to what is true.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,6 @@ pub struct Sources<'a> {
 }
 
 /// A configuration that may be used.
-#[derive(Debug)]
 pub struct Loaded {
     /// What is true.
     pub config: Config,
@@ -38,11 +38,11 @@ pub struct Loaded {
 /// Loads a configuration, or says everything that is wrong with it.
 pub fn load(sources: Sources<'_>) -> Result<Loaded, Problems> {
     let Sources { file, environment, settings, read_secret } = sources;
-    let (source, folder) = match file {
+    let (mut source, folder) = match file {
         Some(file) => (Some(file.source), file.folder),
         None => (None, PathBuf::new()),
     };
-    let written = source.as_ref().map(layers::parse).transpose()?.unwrap_or_else(Node::empty);
+    let written = source.as_mut().map(layers::parse).transpose()?.unwrap_or_else(Node::empty);
     let mut tree = if written.get("endpoints").is_some() { Node::empty() } else { layers::built_in(&environment) };
     tree.merge(written);
     let stray = layers::lay_environment(&mut tree, &environment, &RawConfig::KEYS);
@@ -61,6 +61,13 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, Problems> {
     match config {
         Some(config) if !refused => Ok(Loaded { config, warnings: problems, tree, source }),
         _ => Err(problems),
+    }
+}
+
+impl fmt::Debug for Loaded {
+    /// Without the text and the tree, which hold passwords of addresses.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded").field("config", &self.config).field("warnings", &self.warnings).finish_non_exhaustive()
     }
 }
 

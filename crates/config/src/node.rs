@@ -105,9 +105,14 @@ impl Node {
     pub(crate) fn merge(&mut self, over: Self) {
         match (&mut self.value, over) {
             (Value::Table(entries), Self { value: Value::Table(new), origin }) => {
-                self.origin = origin;
+                // A table belongs to the file, even where a variable changes a value in it.
+                if matches!(origin, Origin::File { .. }) {
+                    self.origin = origin;
+                }
+                // Names within one layer differ: only the older entries can be meant.
+                let older = entries.len();
                 for (name, node) in new {
-                    match entries.iter_mut().find(|(known, _)| *known == name) {
+                    match entries[..older].iter_mut().find(|(known, _)| *known == name) {
                         Some((_, known)) => known.merge(node),
                         None => entries.push((name, node)),
                     }
@@ -261,18 +266,18 @@ impl Path {
 
     /// The last name on the path.
     pub(crate) fn last_name(&self) -> &str {
-        let names = self.0.iter().rev().filter_map(|part| match part {
+        let mut names = self.0.iter().rev().filter_map(|part| match part {
             Part::Key(name) => Some(name.as_str()),
             Part::Index(_) => None,
         });
-        names.into_iter().next().unwrap_or("")
+        names.next().unwrap_or("")
     }
 
     /// How deep the path goes.
     pub(crate) fn depth(&self) -> usize {
         self.0.len()
     }
-
+}
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -26,6 +26,17 @@ pub struct Problem {
     pub help: String,
 }
 
+impl Place {
+    /// From top to bottom of the file, then what is not in it.
+    fn order(&self) -> (usize, usize) {
+        match self {
+            Self::Line(line) => (line.line, line.column),
+            Self::File(_) => (0, 0),
+            Self::Variable(_) | Self::Flag(_) | Self::Nowhere => (usize::MAX, 0),
+        }
+    }
+}
+
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
@@ -68,7 +79,7 @@ pub struct Line {
 /// Everything that is wrong with one configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    /// In the order they were found, errors before warnings.
+    /// Errors before warnings, each from the top of the file to its end.
     pub list: Vec<Problem>,
     /// How many more there were than anyone would read.
     pub left_out: usize,
@@ -79,6 +90,8 @@ pub struct Problems {
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// Where the text holds secrets, as far as its structure tells.
+    pub(crate) secrets: Vec<Range<usize>>,
 }
 
 /// Collects problems while a tree is read.
@@ -86,15 +99,16 @@ pub(crate) struct Report<'a> {
     tree: &'a Node,
     source: Option<&'a Source>,
     found: RefCell<Vec<Problem>>,
-    left_out: Cell<usize>,
+    errors: Cell<usize>,
+    warnings: Cell<usize>,
 }
 
 impl<'a> Report<'a> {
-    /// More than this nobody reads, and each costs a search through the tree.
-    const PROBLEMS_MAX: usize = 100;
+    /// More errors, or more warnings, nobody reads, and each costs a search through the tree.
+    const KEPT_MAX: usize = 100;
 
     pub(crate) fn new(tree: &'a Node, source: Option<&'a Source>) -> Self {
-        Self { tree, source, found: RefCell::default(), left_out: Cell::new(0) }
+        Self { tree, source, found: RefCell::default(), errors: Cell::new(0), warnings: Cell::new(0) }
     }
 
     /// What was written.
@@ -104,77 +118,103 @@ impl<'a> Report<'a> {
 
     /// Refuses the value at `path`.
     pub(crate) fn refuse(&self, path: &Path, what: impl Into<String>, help: impl Into<String>) {
-        self.add(Severity::Error, path, Aim::Value, what.into(), help.into());
+        self.add(Severity::Error, path, Aim::Value, &what.into(), &help.into());
     }
 
     /// Refuses the key at `path`, whatever its value.
     pub(crate) fn refuse_key(&self, path: &Path, what: impl Into<String>, help: impl Into<String>) {
-        self.add(Severity::Error, path, Aim::Key, what.into(), help.into());
+        self.add(Severity::Error, path, Aim::Key, &what.into(), &help.into());
     }
 
     /// Says that the value at `path` deserves a second look.
     pub(crate) fn warn(&self, path: &Path, what: impl Into<String>, help: impl Into<String>) {
-        self.add(Severity::Warning, path, Aim::Value, what.into(), help.into());
+        self.add(Severity::Warning, path, Aim::Value, &what.into(), &help.into());
     }
 
     /// Refuses a bare place in the file, where there is no tree yet.
     pub(crate) fn refuse_bytes(&self, bytes: Range<usize>, what: impl Into<String>, help: impl Into<String>) {
-        let place = self.source.map_or(Place::Nowhere, |source| Place::Line(source.line(bytes)));
-        self.push(Severity::Error, String::new(), place, what.into(), help.into());
+        let place = self.source.map_or(Place::Nowhere, |source| Place::Line(source.line(bytes, Parsed::No)));
+        self.push(Severity::Error, "", place, &what.into(), &help.into());
     }
 
     /// Whether anything was refused.
     pub(crate) fn refused(&self) -> bool {
-        self.found.borrow().iter().any(|problem| problem.severity == Severity::Error)
+        self.errors.get() > 0
     }
 
     /// Whether anything at or below `path` was refused.
     pub(crate) fn refused_below(&self, path: &Path) -> bool {
         let prefix = path.to_string();
-        let errors = self.found.borrow();
-        errors.iter().any(|problem| problem.severity == Severity::Error && problem.key.starts_with(&prefix))
+        let below =
+            |key: &str| key.strip_prefix(&prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        let found = self.found.borrow();
+        found.iter().any(|problem| problem.severity == Severity::Error && below(&problem.key))
     }
 
     /// What was found.
     pub(crate) fn finish(self) -> Problems {
         let mut list = self.found.into_inner();
-        list.sort_by_key(|problem| problem.severity == Severity::Warning);
-        Problems { list, left_out: self.left_out.get() }
+        list.sort_by_key(|problem| (problem.severity == Severity::Warning, problem.place.order()));
+        let left_out = (self.errors.get() + self.warnings.get()).saturating_sub(list.len());
+        Problems { list, left_out }
     }
 
-    fn add(&self, severity: Severity, path: &Path, aim: Aim, what: String, help: String) {
-        let place = self.place(path, aim);
-        self.push(severity, path.to_string(), place, what, help);
+    fn add(&self, severity: Severity, path: &Path, aim: Aim, what: &str, help: &str) {
+        let place = if self.full(severity) { Place::Nowhere } else { self.place(path, aim) };
+        self.push(severity, &path.to_string(), place, what, help);
     }
 
-    fn push(&self, severity: Severity, key: String, place: Place, what: String, help: String) {
+    fn push(&self, severity: Severity, key: &str, place: Place, what: &str, help: &str) {
         let mut found = self.found.borrow_mut();
-        if found.len() >= Self::PROBLEMS_MAX {
-            self.left_out.set(self.left_out.get() + 1);
-            return;
-        }
-        let problem = Problem { severity, what: secret::mask(&what), key: secret::mask(&key), place, help };
-        if !found.contains(&problem) {
+        if !self.full(severity) {
+            let problem = Problem {
+                severity,
+                what: brief(&secret::mask(what)),
+                key: brief(&secret::mask(key)),
+                place,
+                help: brief(&secret::mask_tokens(help)),
+            };
+            if found.contains(&problem) {
+                return;
+            }
             found.push(problem);
+        }
+        let count = self.count(severity);
+        count.set(count.get() + 1);
+    }
+
+    fn full(&self, severity: Severity) -> bool {
+        self.count(severity).get() >= Self::KEPT_MAX
+    }
+
+    const fn count(&self, severity: Severity) -> &Cell<usize> {
+        match severity {
+            Severity::Error => &self.errors,
+            Severity::Warning => &self.warnings,
         }
     }
 
     fn place(&self, path: &Path, aim: Aim) -> Place {
-        if self.found.borrow().len() >= Self::PROBLEMS_MAX {
-            return Place::Nowhere;
-        }
         let node = self.tree.nearest(path);
         match (&node.origin, self.source) {
             (Origin::Variable { name, .. }, _) => Place::Variable(name.clone()),
             (Origin::Flag { name, .. }, _) => Place::Flag(secret::mask(name)),
             (Origin::File { key, value }, Some(source)) if !key.is_empty() => {
                 let aim_at_key = matches!(aim, Aim::Key) || matches!(node.value, Value::Table(_));
-                Place::Line(source.line(if aim_at_key { key.clone() } else { value.clone() }))
+                let bytes = if aim_at_key { key.clone() } else { value.clone() };
+                Place::Line(source.line(bytes, Parsed::Yes))
             }
             (Origin::File { .. }, Some(source)) => Place::File(source.name.clone()),
             (Origin::File { .. }, None) | (Origin::BuiltIn, _) => Place::Nowhere,
         }
     }
+}
+
+/// Whether the structure of the file is known, and with it where its secrets are.
+#[derive(Clone, Copy)]
+enum Parsed {
+    Yes,
+    No,
 }
 
 #[derive(Clone, Copy)]
@@ -185,7 +225,7 @@ enum Aim {
 
 impl Source {
     /// The place of these bytes; anything out of range is the end of the file.
-    pub(crate) fn line(&self, bytes: Range<usize>) -> Line {
+    fn line(&self, bytes: Range<usize>, parsed: Parsed) -> Line {
         let clamp = |at: usize| {
             let mut at = at.min(self.text.len());
             while !self.text.is_char_boundary(at) {
@@ -198,7 +238,12 @@ impl Source {
         let line_end = self.text[start..].find('\n').map_or(self.text.len(), |newline| start + newline);
         let text = self.text[line_start..line_end].trim_end_matches('\r');
         let within = |at: usize| (at.max(line_start) - line_start).min(text.len());
-        let (shown, marked) = shown(text, within(start)..within(end.max(start)));
+        let here = self.secrets.iter().filter(|known| known.start < line_end && known.end > line_start);
+        let mut hidden: Vec<Range<usize>> = here.map(|known| within(known.start)..within(known.end)).collect();
+        if let Parsed::No = parsed {
+            hidden.extend(secret::lone_texts(text));
+        }
+        let (shown, marked) = shown(text, hidden, within(start)..within(end.max(start)));
         Line {
             file: self.name.clone(),
             line: self.text[..start].matches('\n').count() + 1,
@@ -214,41 +259,42 @@ impl Source {
     }
 }
 
-/// The line without secrets and control characters, cut to a readable length, and the characters
-/// that `marked` covers in it.
-fn shown(line: &str, marked: Range<usize>) -> (String, Range<usize>) {
-    const CHARS_MAX: usize = 160;
-    let hidden = secret::secret_ranges(line);
+/// The line without secrets and control characters, and the characters that `marked` covers in it.
+fn shown(line: &str, mut hidden: Vec<Range<usize>>, marked: Range<usize>) -> (String, Range<usize>) {
+    /// Nobody reads further, and a part of a line cannot be searched for secrets.
+    const BYTES_MAX: usize = 400;
+    if line.len() > BYTES_MAX {
+        return ("…".to_owned(), 0..1);
+    }
+    hidden.extend(secret::secret_ranges(line));
     let mut shown = String::new();
-    let mut count = 0;
-    let mut span = None;
-    let mut end = 0;
+    let (mut count, mut start, mut end) = (0, None, 0);
     for (at, letter) in line.char_indices() {
-        let mut piece = if letter.is_control() { ' '.to_string() } else { letter.to_string() };
-        if let Some(range) = hidden.iter().find(|range| range.contains(&at)) {
-            piece = if at == range.start { secret::MASK.to_owned() } else { String::new() };
-        }
         if at >= marked.start {
-            span.get_or_insert(count);
+            start.get_or_insert(count);
         }
-        count += piece.chars().count();
+        if !hidden.iter().any(|range| range.contains(&at)) {
+            shown.push(if letter.is_control() { ' ' } else { letter });
+            count += 1;
+        } else if !shown.ends_with(secret::MASK) {
+            shown.push_str(secret::MASK);
+            count += secret::MASK.len();
+        }
         if at < marked.end {
             end = count;
         }
-        shown.push_str(&piece);
     }
-    let start = span.unwrap_or(count);
-    if count > CHARS_MAX {
-        // A huge line: only what is marked and a little around it.
-        let from = start.saturating_sub(20);
-        let cut: String = shown.chars().skip(from).take(CHARS_MAX).collect();
-        let length = cut.chars().count();
-        let offset = if from > 0 { 1 } else { 0 };
-        let cut = if from > 0 { format!("…{cut}") } else { cut };
-        let start = start - from + offset;
-        return (cut, start..(end.saturating_sub(from) + offset).clamp(start + 1, length.max(start + 1)));
-    }
+    let start = start.unwrap_or(count);
     (shown, start..end.max(start + 1))
+}
+
+/// Text that somebody wrote may be a megabyte long.
+fn brief(text: &str) -> String {
+    const CHARS_MAX: usize = 1000;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 impl Problems {

@@ -67,7 +67,12 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// The table, with its unknown keys reported.
     pub(crate) fn of(node: &'a Node, at: &'a Path, report: &'a Report<'a>, known: &[&str]) -> Option<Self> {
-        for (name, _) in entries(node, at, report)? {
+        let Value::Table(entries) = &node.value else {
+            let what = format!("`{}` must be a table, not {}", at.last_name(), node.value.noun());
+            report.refuse(at, what, format!("write it as {{ {} }}", example(known)));
+            return None;
+        };
+        for (name, _) in entries {
             if !known.contains(&name.as_str()) {
                 let path = at.key(name);
                 report.refuse_key(&path, format!("unknown key `{name}`"), suggest::help(name, known.iter().copied()));
@@ -80,6 +85,15 @@ impl<'a> Fields<'a> {
     pub(crate) fn field<T: Read>(&self, name: &str) -> Option<T> {
         T::read(self.node.get(name)?, &self.at.key(name), self.report)
     }
+}
+
+/// The first keys of a table, as one would write them.
+fn example(known: &[&str]) -> String {
+    let mut keys: Vec<String> = known.iter().take(3).map(|key| format!("{key} = …")).collect();
+    if known.len() > keys.len() {
+        keys.push("…".to_owned());
+    }
+    keys.join(", ")
 }
 
 /// Values by names that the user gives, in file order.

@@ -8,7 +8,9 @@ use crate::raw::RawConfig;
 /// The schema, in the draft that TOML editors understand.
 pub fn schema() -> Value {
     let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<RawConfig>();
-    let mut schema = Value::from(schema);
+    // `Raw…` is our word for what was written; editors show these names to people.
+    let text = Value::from(schema).to_string().replace("\"Raw", "\"").replace("#/definitions/Raw", "#/definitions/");
+    let mut schema = serde_json::from_str(&text).unwrap_or_default();
     drop_null(&mut schema);
     if let Value::Object(fields) = &mut schema {
         fields.insert("title".to_owned(), "steadfast.toml".into());

@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Serialize, Serializer};
 
+use crate::node::{Node, Origin, Value};
+
 /// What stands in place of a secret.
 pub const MASK: &str = "***";
 
@@ -49,36 +51,46 @@ impl Serialize for Secret {
 /// Works on text, not on values, because the line of a syntax error has no values. It would
 /// rather hide too much: what is hidden can be looked up in the file, what is shown cannot be unseen.
 pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    let mut hide = |range: Range<usize>| {
-        if !range.is_empty() {
-            ranges.push(range);
-        }
-    };
-    for found in LONG.find_iter(line).filter(|found| found.as_str().bytes().any(|byte| byte.is_ascii_digit())) {
-        hide(found.range());
-    }
-    for found in TOKENS.captures_iter(line) {
-        for part in found.iter().skip(1).flatten() {
-            hide(part.range());
-        }
-    }
-    if let Some(named) = NAMED.find(line) {
-        let rest = &line[named.end()..];
-        for quoted in QUOTED.find_iter(rest) {
-            let before = rest[..quoted.start()].trim_end();
+    let mut ranges = token_ranges(line);
+    for named in NAMED.find_iter(line) {
+        let value = before_comment(&line[named.end()..]);
+        for quoted in QUOTED.find_iter(value) {
             // `{ env = "NAME" }` and `{ file = "…" }` only say where the secret is.
-            if !before.ends_with('=') || !REFERENCE.is_match(before) {
-                hide(named.end() + quoted.start()..named.end() + quoted.end());
+            if !REFERENCE.is_match(value[..quoted.start()].trim_end()) {
+                ranges.push(named.end() + quoted.start()..named.end() + quoted.end());
             }
         }
-        if !rest.contains(['"', '\'']) {
-            let start = line.len() - rest.trim_start().len();
+        if !value.contains(['"', '\'']) {
             // A key without quotes is a syntax error whose line is shown.
-            let bare = line[start..].find(|letter: char| "{[,# ".contains(letter)).unwrap_or(line.len() - start);
-            hide(start..start + bare);
+            let bare = value.find(|letter: char| "{[, ".contains(letter)).unwrap_or(value.len());
+            ranges.push(named.end()..named.end() + bare);
         }
     }
+    merged(ranges)
+}
+
+/// The texts of a line that stands in the middle of something, whose name is on another line: for
+/// lines without structure, where nothing else tells what they belong to.
+pub(crate) fn lone_texts(line: &str) -> Vec<Range<usize>> {
+    if line.contains('=') || line.trim_start().starts_with('[') {
+        return Vec::new();
+    }
+    QUOTED.find_iter(line).map(|quoted| quoted.range()).collect()
+}
+
+/// The parts of a text that look like keys and tokens by themselves.
+fn token_ranges(text: &str) -> Vec<Range<usize>> {
+    let has_digit = |found: &regex::Match<'_>| found.as_str().bytes().any(|byte| byte.is_ascii_digit());
+    let mut ranges: Vec<Range<usize>> = LONG.find_iter(text).filter(has_digit).map(|found| found.range()).collect();
+    for found in TOKENS.captures_iter(text) {
+        ranges.extend(found.iter().skip(1).flatten().map(|part| part.range()));
+    }
+    merged(ranges)
+}
+
+/// In order, without overlaps and without empty ones.
+fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.retain(|range| !range.is_empty());
     ranges.sort_by_key(|range| range.start);
     ranges.dedup_by(|next, previous| {
         let overlap = next.start <= previous.end;
@@ -90,11 +102,64 @@ pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
     ranges
 }
 
+/// Where a file holds secrets in plain text: texts under a key that is one by its name, however
+/// many lines lie between.
+pub(crate) fn written_secrets(tree: &Node) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    collect(tree, Suspicion::None, &mut found);
+    found
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Suspicion {
+    None,
+    Secret,
+}
+
+fn collect(node: &Node, suspicion: Suspicion, found: &mut Vec<Range<usize>>) {
+    match (&node.value, &node.origin) {
+        (Value::Text(_), Origin::File { value, .. }) if suspicion == Suspicion::Secret => found.push(value.clone()),
+        (Value::List(items), _) => items.iter().for_each(|item| collect(item, suspicion, found)),
+        (Value::Table(entries), _) => {
+            for (name, node) in entries {
+                let named = NAMED.is_match(&format!("{name} ="));
+                let reference = matches!(name.as_str(), "env" | "file");
+                let inherited = if reference { Suspicion::None } else { suspicion };
+                collect(node, if named { Suspicion::Secret } else { inherited }, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The text up to a comment.
+fn before_comment(text: &str) -> &str {
+    let mut quote = None;
+    let comment = text.find(|letter| {
+        match (quote, letter) {
+            (None, '"' | '\'') => quote = Some(letter),
+            (Some(open), letter) if open == letter => quote = None,
+            _ => {}
+        }
+        letter == '#' && quote.is_none()
+    });
+    text[..comment.unwrap_or(text.len())].trim_end()
+}
+
 /// The text without what may be a secret.
 pub(crate) fn mask(text: &str) -> String {
+    without(text, &secret_ranges(text))
+}
+
+/// The text without what looks like a key by itself: for our own words, which name keys all the time.
+pub(crate) fn mask_tokens(text: &str) -> String {
+    without(text, &token_ranges(text))
+}
+
+fn without(text: &str, ranges: &[Range<usize>]) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut shown = 0;
-    for range in secret_ranges(text) {
+    for range in ranges {
         masked.push_str(&text[shown..range.start]);
         masked.push_str(MASK);
         shown = range.end;
@@ -166,11 +231,14 @@ mod tests {
             (r#"key = "abc"#, "key = ***"),
             (r#"keys = ["a", { env = "B" }, "c"]"#, r#"keys = [***, { env = "B" }, ***]"#),
             (r#"key = { env = "ANTHROPIC_API_KEY" }"#, r#"key = { env = "ANTHROPIC_API_KEY" }"#),
+            (r#"key = { env = "X" } # the client's own"#, r#"key = { env = "X" } # the client's own"#),
+            (r#"a = 1 # key = "abc""#, "a = 1 # key = ***"),
             (r#"api_key = "x""#, "api_key = ***"),
             (r#"headers = { Authorization = "Bearer abc" }"#, "headers = { Authorization = *** }"),
             (r#"dialect = "sk-ant-api03-abcdefgh""#, r#"dialect = "***""#),
             (r#"url = "postgres://me:hunter2@db/x""#, r#"url = "postgres://me:***@db/x""#),
             (r#"webhook = "https://x/0123456789abcdef0123456789abcdef""#, r#"webhook = "https://x/***""#),
+            (r#"[models."gpt-4.1"]"#, r#"[models."gpt-4.1"]"#),
             (r#"[models.claude-sonnet-4-5]"#, "[models.claude-sonnet-4-5]"),
             (r#"usd_per_session = 2.0"#, "usd_per_session = 2.0"),
         ] {

@@ -82,7 +82,8 @@ pub(super) fn resolve(raw: &RawConfig, endpoints: &[Endpoint], report: &Report<'
             report.refuse(&at.key("vendor"), "`vendor` is empty", "who makes the model, such as \"anthropic\"");
         }
         let vendor = vendor.unwrap_or("unknown");
-        let served = if raw.endpoints.is_some() { named } else { default_endpoints(vendor, endpoints) };
+        let maker = models::vendor_of(name).unwrap_or(vendor);
+        let served = if raw.endpoints.is_some() { named } else { default_endpoints(maker, endpoints) };
         if served.is_empty() && !report.refused_below(&at.key("endpoints")) {
             let help = "endpoints = [\"…\"] with the name of an endpoint";
             report.refuse(&at, format!("no endpoint serves `{name}`"), help);
@@ -152,17 +153,9 @@ pub(super) fn chains(
             model.fallback = shared(chain);
         }
     }
-    for project in projects.values() {
-        let Some(chain) = raw
-            .projects
-            .iter()
-            .flat_map(|projects| &projects.0)
-            .find(|(name, _)| *name == project.name)
-            .and_then(|(_, raw)| raw.chain.as_ref())
-        else {
-            continue;
-        };
-        let at = Path::of("projects").key(&project.name).key("chain");
+    for (name, raw) in raw.projects.iter().flat_map(|projects| &projects.0) {
+        let (Some(chain), Some(project)) = (&raw.chain, projects.get(name)) else { continue };
+        let at = Path::of("projects").key(name).key("chain");
         entries(chain, &at, catalogued, endpoints, report);
         if project.policy.vendor_boundary == VendorBoundary::Strict
             && let Some(first) = chain.first()
@@ -178,10 +171,10 @@ fn entries(chain: &[String], at: &Path, catalogued: &mut Catalogued, endpoints: 
     let mut seen = HashSet::new();
     for (index, entry) in chain.iter().enumerate() {
         let at = at.index(index);
-        if !seen.insert(entry) {
-            report.refuse(&at, format!("`{entry}` appears twice"), "each model is visited once: take one out");
-        } else {
+        if seen.insert(entry) {
             catalogued.admit(entry, endpoints, &at, report);
+        } else {
+            report.refuse(&at, format!("`{entry}` appears twice"), "each model is visited once: take one out");
         }
     }
     if chain.len() >= Route::MODELS_MAX {

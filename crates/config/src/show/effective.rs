@@ -11,7 +11,7 @@ use steadfast_core::route::Model;
 use crate::config::{Config, Credential, Endpoint, Project, Rule, Store};
 use crate::node::Value;
 use crate::read::Words;
-use crate::secret::{MASK, mask_url};
+use crate::secret::{MASK, mask_tokens, mask_url};
 use crate::value::format_duration;
 
 /// Everything that is true, in the order of the contract.
@@ -23,70 +23,69 @@ pub(super) fn tree(config: &Config) -> Value {
         by_project || config.council.as_ref().is_some_and(|council| council.policy.name == name)
     };
     let policies = config.policies.iter().filter(|(name, _)| used(name));
-    let tables = [
-        ("endpoints", named(config.endpoints.iter().map(|known| (known.name.to_string(), endpoint(known))))),
-        ("models", named(models.into_iter().map(|known| (known.name.to_string(), model(known, config))))),
-        ("ladders", named(config.ladders.iter().map(|(name, rungs)| (name.clone(), texts(rungs))))),
-        ("policies", named(policies.map(|(name, known)| (name.clone(), policy(known, &config.roots[name]))))),
-        ("projects", named(config.projects.iter().map(|(name, known)| (name.clone(), project(known))))),
-        ("rules", (!config.rules.is_empty()).then(|| Value::list(config.rules.iter().map(rule)))),
-        (
-            "agents",
-            named(
-                config
-                    .agents
-                    .iter()
-                    .map(|(name, agent)| (name.clone(), Value::table([("command", Some(texts(&agent.command)))]))),
+    let tables =
+        [
+            ("endpoints", named(config.endpoints.iter().map(|known| (known.name.to_string(), endpoint(known))))),
+            ("models", named(models.into_iter().map(|known| (known.name.to_string(), model(known, config))))),
+            ("ladders", named(config.ladders.iter().map(|(name, rungs)| (name.clone(), texts(rungs))))),
+            ("policies", named(policies.map(|(name, known)| (name.clone(), policy(known, &config.roots[name]))))),
+            ("projects", named(config.projects.iter().map(|(name, known)| (name.clone(), project(known))))),
+            ("rules", (!config.rules.is_empty()).then(|| Value::list(config.rules.iter().map(rule)))),
+            (
+                "agents",
+                named(
+                    config.agents.iter().map(|(name, agent)| {
+                        (name.clone(), Value::table([("command", Some(command(&agent.command)))]))
+                    }),
+                ),
             ),
-        ),
-        (
-            "services",
-            named(config.services.iter().map(|(name, service)| {
-                let command = |command: &[String]| (!command.is_empty()).then(|| texts(command));
-                (
-                    name.clone(),
+            (
+                "services",
+                named(config.services.iter().map(|(name, service)| {
+                    let written = |parts: &[String]| (!parts.is_empty()).then(|| command(parts));
+                    (
+                        name.clone(),
+                        Value::table([
+                            ("health", service.health.as_deref().map(|url| Value::text(mask_url(url)))),
+                            ("start", written(&service.start)),
+                            ("cooldown", Some(wait(service.cooldown))),
+                            ("register", written(&service.register)),
+                        ]),
+                    )
+                })),
+            ),
+            (
+                "council",
+                config.council.as_ref().map(|council| {
+                    let member = council.members.iter().map(|member| {
+                        (member.name.clone(), Value::table([("model", Some(Value::text(&*member.model)))]))
+                    });
                     Value::table([
-                        ("health", service.health.as_deref().map(|url| Value::text(mask_url(url)))),
-                        ("start", command(&service.start)),
-                        ("cooldown", Some(wait(service.cooldown))),
-                        ("register", command(&service.register)),
-                    ]),
-                )
-            })),
-        ),
-        (
-            "council",
-            config.council.as_ref().map(|council| {
-                let member = council
-                    .members
-                    .iter()
-                    .map(|member| (member.name.clone(), Value::table([("model", Some(Value::text(&*member.model)))])));
-                Value::table([
-                    ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
-                    ("policy", Some(Value::text(&*council.policy.name))),
-                    ("member", Some(Value::named(member))),
-                ])
-            }),
-        ),
-        ("store", Some(Value::table([("url", Some(store(&config.store)))]))),
-        (
-            "shared",
-            config.shared.as_ref().map(|url| Value::table([("url", Some(Value::text(mask_url(url.expose()))))])),
-        ),
-        (
-            "log",
-            config.decision_log.as_ref().map(|log| {
-                let decisions = Value::table([
-                    ("path", Some(Value::text(&*log.path))),
-                    ("rotate_mb", Some(whole(log.rotate_bytes >> 20))),
-                    ("keep", Some(whole(log.keep.into()))),
-                ]);
-                Value::table([("decisions", Some(decisions))])
-            }),
-        ),
-        ("alerts", config.webhook.as_ref().map(|_| Value::table([("webhook", Some(Value::text(MASK)))]))),
-        ("admin", config.admin_token.as_ref().map(|_| Value::table([("token", Some(Value::text(MASK)))]))),
-    ];
+                        ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
+                        ("policy", Some(Value::text(&*council.policy.name))),
+                        ("member", Some(Value::named(member))),
+                    ])
+                }),
+            ),
+            ("store", Some(Value::table([("url", Some(store(&config.store)))]))),
+            (
+                "shared",
+                config.shared.as_ref().map(|url| Value::table([("url", Some(Value::text(mask_url(url.expose()))))])),
+            ),
+            (
+                "log",
+                config.decision_log.as_ref().map(|log| {
+                    let decisions = Value::table([
+                        ("path", Some(Value::text(&*log.path))),
+                        ("rotate_mb", Some(whole(log.rotate_bytes >> 20))),
+                        ("keep", Some(whole(log.keep.into()))),
+                    ]);
+                    Value::table([("decisions", Some(decisions))])
+                }),
+            ),
+            ("alerts", config.webhook.as_ref().map(|_| Value::table([("webhook", Some(Value::text(MASK)))]))),
+            ("admin", config.admin_token.as_ref().map(|_| Value::table([("token", Some(Value::text(MASK)))]))),
+        ];
     let top =
         [("listen", Some(Value::text(config.listen.to_string()))), ("enabled", Some(Value::Boolean(config.enabled)))];
     Value::table(top.into_iter().chain(tables))
@@ -298,6 +297,11 @@ fn named(entries: impl Iterator<Item = (String, Value)>) -> Option<Value> {
 
 fn texts(items: &[impl AsRef<str>]) -> Value {
     Value::list(items.iter().map(|item| Value::text(item.as_ref())))
+}
+
+/// A command; people put keys into arguments.
+fn command(parts: &[String]) -> Value {
+    Value::list(parts.iter().map(|part| Value::text(mask_tokens(part))))
 }
 
 fn wait(duration: Duration) -> Value {

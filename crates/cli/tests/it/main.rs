@@ -1,0 +1,67 @@
+//! Whole transcripts of the real binary: what goes to stdout, to stderr, and the exit code.
+
+#![allow(clippy::unwrap_used, reason = "a test says by panicking")]
+
+mod config;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder of its own for one test, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("steadfast-cli-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Runs `steadfast` in this folder with these variables and no others.
+    fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Transcript {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
+        command.args(arguments).current_dir(&self.0).env_clear().envs(environment.iter().copied());
+        let output = command.output().unwrap();
+        Transcript {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Transcript {
+        self.run_with(arguments, &[])
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a command said.
+#[derive(Debug, PartialEq, Eq)]
+struct Transcript {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Transcript {
+    #[track_caller]
+    fn assert(&self, code: i32, stdout: &str, stderr: &str) {
+        let expected = Self { code, stdout: stdout.to_owned(), stderr: stderr.to_owned() };
+        assert_eq!(*self, expected, "\nstdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+    }
+}
