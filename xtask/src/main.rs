@@ -1,14 +1,19 @@
 //! All automation: `cargo xtask <command>`.
 
+mod ci;
 mod corpus;
+mod tidy;
 
 use std::process::ExitCode;
 
 /// What can be asked for: name, what it does, what runs it.
 type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
 
-const COMMANDS: &[Command] =
-    &[("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run)];
+const COMMANDS: &[Command] = &[
+    ("ci", "everything CI checks", ci::run),
+    ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
+    ("tidy", "the rules no compiler checks", tidy::run),
+];
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

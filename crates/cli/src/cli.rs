@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use steadfast_config::Setting;
 
 use crate::commands::config::ConfigArgs;
+use crate::commands::explain::ExplainArgs;
 
 /// Keeps AI agents working when models, networks and processes fail.
 #[derive(Debug, Parser)]
@@ -37,6 +38,8 @@ pub(crate) struct SourceArgs {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say what an error means and what each step would do about it
+    Explain(ExplainArgs),
     /// Check, show and start configuration files
     Config(ConfigArgs),
 }

@@ -1,18 +1,23 @@
 //! One file per command, and what they share.
 
 pub(crate) mod config;
+pub(crate) mod explain;
 
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use steadfast_config::{ConfigFile, Loaded, Problems, Setting, Sources};
+use anyhow::Context as _;
+use steadfast_config::{Config, ConfigFile, Loaded, Problems, Setting, Sources};
+use steadfast_core::policy::Policy;
 
 use crate::cli::{Cli, Command, SourceArgs};
 
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
+        Command::Explain(args) => explain::run(args, &cli.sources),
         Command::Config(args) => config::run(args, &cli.sources),
     }
 }
@@ -30,6 +35,34 @@ pub(crate) fn load(args: &SourceArgs) -> Result<Loaded, Problems> {
     let listen = args.listen.iter().map(|address| Setting::flag("--listen", "listen", address));
     let settings = args.settings.iter().cloned().chain(listen).collect();
     steadfast_config::load(Sources { file, environment, settings, read_secret: &read_secret })
+}
+
+/// Loads the configuration; what is wrong with it is told, and then there is none.
+pub(crate) fn load_or_refuse(args: &SourceArgs) -> Option<Loaded> {
+    load(args).inspect_err(report).ok()
+}
+
+/// The policy of this name, or that of project `default`.
+pub(crate) fn policy_named(config: &Config, name: Option<&str>) -> anyhow::Result<Arc<Policy>> {
+    let Some(name) = name else { return Ok(Arc::clone(&config.project(None).policy)) };
+    let known = || config.policies.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let policy = config.policies.get(name);
+    policy.map(Arc::clone).with_context(|| format!("there is no policy `{name}`; there are {}", known()))
+}
+
+/// Tells everything that is wrong or deserves a second look.
+pub(crate) fn report(problems: &Problems) {
+    if problems.is_empty() {
+        return;
+    }
+    let count = |count: usize, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        count => Some(format!("{count} {noun}s")),
+    };
+    let counts = [count(problems.errors(), "error"), count(problems.warnings(), "warning")];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    talk(&format!("{problems}\n{}", counts.join(", ")));
 }
 
 /// Says something to the person at the terminal.

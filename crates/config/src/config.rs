@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use steadfast_core::FailureKind;
 use steadfast_core::breaker;
+use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, VendorBoundary};
 use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Route, Served};
 
@@ -35,7 +35,7 @@ pub struct Config {
     /// Every project; `default` is always there.
     pub projects: BTreeMap<String, Project>,
     /// The user's own classification, in order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<UserRule>,
     /// How to start agents.
     pub agents: BTreeMap<String, Agent>,
     /// Services to look after.
@@ -130,29 +130,6 @@ pub struct Project {
     pub chain: Option<Vec<Arc<str>>>,
     /// Whether its requests are recovered.
     pub enabled: bool,
-}
-
-/// A user's own classification.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// Its name, where it has one.
-    pub name: Option<String>,
-    /// HTTP status.
-    pub status: Option<u16>,
-    /// Text the body contains.
-    pub body: Option<String>,
-    /// Regular expression over the body; known to compile.
-    pub pattern: Option<String>,
-    /// The provider's error code or type.
-    pub code: Option<String>,
-    /// A header that is there and, where given, contains a text.
-    pub header: Option<(String, Option<String>)>,
-    /// The provider's name.
-    pub provider: Option<String>,
-    /// What it means.
-    pub kind: FailureKind,
-    /// How long to wait.
-    pub retry_after: Option<Duration>,
 }
 
 /// How to start an agent.

@@ -25,7 +25,7 @@ mod url;
 mod value;
 
 pub use config::{
-    Agent, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project, Rule,
+    Agent, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,
     Service, Store,
 };
 pub use file::{ConfigFile, candidates};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::backoff::{Backoff, Jitter};
 use crate::breaker;
 use crate::cost::Usage;
-use crate::decision::Decision;
+use crate::decision::{Decision, Reason};
 use crate::failure::Failure;
 use crate::policy::{Policy, Step};
 use crate::recovery::{Action, Answer, Face, Outcome, Plan, Recovery};
@@ -62,7 +62,7 @@ pub fn preview(policy: &Policy, failure: &Failure, face: Face) -> Preview {
             Action::Decided(decision) => Some(decision),
         };
         decisions.extend(decision.map(|decision| {
-            let jitter = jitter_of(policy, failure, decision.step);
+            let jitter = jitter_of(policy, failure, &decision);
             Previewed { after: now.since(Instant::ORIGIN), decision, jitter }
         }));
         if decisions.len() >= DECISIONS_MAX {
@@ -101,14 +101,18 @@ fn stage(policy: &Policy, face: Face) -> (World, Plan) {
     (World::new(endpoints.into()), plan)
 }
 
-fn jitter_of(policy: &Policy, failure: &Failure, step: &str) -> Jitter {
+fn jitter_of(policy: &Policy, failure: &Failure, decision: &Decision) -> Jitter {
+    let exact = Jitter::Spread(0.0);
+    if matches!(decision.reason, Reason::ProviderWait { .. }) {
+        return exact;
+    }
     let (_, steps) = policy.steps(failure);
-    let backoff = steps.iter().filter(|rule| rule.step.name() == step).find_map(|rule| match &rule.step {
+    let backoff = steps.iter().filter(|rule| rule.step.name() == decision.step).find_map(|rule| match &rule.step {
         Step::Retry(retry) => Some(retry.backoff),
         Step::Restart(restart) => Some(restart.backoff),
         _ => None,
     });
-    backoff.as_ref().map_or(Jitter::Spread(0.0), Backoff::jitter)
+    backoff.as_ref().map_or(exact, Backoff::jitter)
 }
 
 #[cfg(test)]
@@ -163,5 +167,14 @@ mod tests {
         let preview = preview(&policy, &Failure::new(FailureKind::Timeout, "test"), Face::GATEWAY);
         assert_eq!(preview.decisions[0].jitter, Jitter::Spread(0.2));
         assert_eq!(preview.decisions[0].decision.wait, Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_wait_the_provider_asked_for_is_exact() {
+        let failure =
+            Failure { retry_after: Some(Duration::from_secs(7)), ..Failure::new(FailureKind::RateLimit, "test") };
+        let preview = preview(&template("hardened").unwrap(), &failure, Face::GATEWAY);
+        assert_eq!(preview.decisions[0].jitter, Jitter::Spread(0.0));
+        assert_eq!(preview.decisions[0].decision.wait, Duration::from_secs(7));
     }
 }

@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use steadfast_core::backoff::Jitter;
 use steadfast_core::classify::record::Record;
 use steadfast_core::classify::{Classifier, RULES_VERSION};
+use steadfast_core::decision::Skip;
 use steadfast_core::policy::Policy;
 use steadfast_core::preview::{Preview, preview};
 use steadfast_core::recovery::{Face, Outcome};
 use steadfast_core::time::Words;
-use steadfast_core::{Evidence, Exit, Failure, Surface, Timestamp};
+use steadfast_core::{Evidence, Exit, Failure, FailureKind, Surface, Timestamp};
 
 use super::{data, load_or_refuse, policy_named, talk};
 use crate::cli::SourceArgs;
@@ -157,6 +158,9 @@ fn story(failure: &Failure, policy: &Policy, preview: &Preview) -> String {
     if let Some(wait) = failure.retry_after {
         _ = writeln!(told, "  wait     the other side asks for {}", Words(wait));
     }
+    if failure.kind == FailureKind::Unknown {
+        _ = writeln!(told, "  note     nothing in it names a failure; [[rules]] in the config can teach it");
+    }
     let (trigger, _) = policy.steps(failure);
     _ = writeln!(told, "\nWhat policy `{}` does about `{trigger}` if it keeps failing:", policy.name);
     for step in &preview.decisions {
@@ -164,7 +168,9 @@ fn story(failure: &Failure, policy: &Policy, preview: &Preview) -> String {
         let wait = wait_words(decision.wait, step.jitter);
         let to = decision.to.filter(|to| *to != decision.from).and_then(|to| preview.route.model(to.model.into()));
         let to = to.map(|model| format!(" to {}", model.name)).unwrap_or_default();
-        let skip = decision.passed_over.map(|skip| format!(" ({skip})")).unwrap_or_default();
+        // That a step was used up can be seen from the lines above.
+        let telling = decision.passed_over.filter(|skip| *skip != Skip::UsedUp);
+        let skip = telling.map(|skip| format!(" ({skip})")).unwrap_or_default();
         let what = format!("{}{to}{wait}", decision.step);
         _ = writeln!(told, "  {:>8}  {what:<30} {}{skip}", Words(step.after), decision.reason);
     }
@@ -218,17 +224,18 @@ fn wait_words(wait: std::time::Duration, jitter: Jitter) -> String {
     }
 }
 
+/// The error from standard input; none where flags say enough and nobody pipes anything in.
 fn read_text(args: &ExplainArgs) -> anyhow::Result<String> {
-    let told_otherwise = args.status.is_some() || args.exit.is_some() || args.signal.is_some();
-    if io::stdin().is_terminal() {
-        if told_otherwise || !args.headers.is_empty() {
-            return Ok(String::new());
-        }
+    let mut bytes = Vec::new();
+    if !io::stdin().is_terminal() {
+        io::stdin().lock().take(STDIN_BYTES_MAX).read_to_end(&mut bytes).context("cannot read standard input")?;
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let flags_say_enough = args.status.is_some() || args.exit.is_some() || args.signal.is_some();
+    if text.trim().is_empty() && !flags_say_enough {
         bail!("nothing to explain: give the error as an argument, pipe it in, or say --status 429");
     }
-    let mut bytes = Vec::new();
-    io::stdin().lock().take(STDIN_BYTES_MAX).read_to_end(&mut bytes).context("cannot read standard input")?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(text)
 }
 
 fn surface(args: &ExplainArgs) -> Surface {

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use steadfast_core::classify::UserRule;
+
 use super::policies::Policies;
 use super::{Vault, missing, shared};
-use crate::config::{DEFAULT_PROJECT, Project, Rule};
+use crate::config::{DEFAULT_PROJECT, Project};
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::{RawConfig, RawMatch, RawProject, RawRule};
@@ -31,7 +33,7 @@ pub(super) fn resolve(
 }
 
 /// The user's own classification, in order.
-pub(super) fn rules(raw: &RawConfig, report: &Report<'_>) -> Vec<Rule> {
+pub(super) fn rules(raw: &RawConfig, report: &Report<'_>) -> Vec<UserRule> {
     let rules = raw.rules.iter().flatten().enumerate();
     rules.filter_map(|(index, raw)| rule(raw, &Path::of("rules").index(index), report)).collect()
 }
@@ -84,7 +86,7 @@ fn keys(
     keys
 }
 
-fn rule(raw: &RawRule, at: &Path, report: &Report<'_>) -> Option<Rule> {
+fn rule(raw: &RawRule, at: &Path, report: &Report<'_>) -> Option<UserRule> {
     if raw.kind.is_none() {
         missing(report, at, "kind", "the kind of failure it is, such as \"overloaded\"");
     }
@@ -93,7 +95,7 @@ fn rule(raw: &RawRule, at: &Path, report: &Report<'_>) -> Option<Rule> {
         return None;
     };
     conditions(wanted, &at.key("match"), report);
-    Some(Rule {
+    Some(UserRule {
         name: raw.name.clone(),
         status: wanted.status,
         body: wanted.body.clone(),

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use steadfast_core::backoff::{Backoff, Jitter};
 use steadfast_core::breaker;
+use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, Step, StepRule};
 use steadfast_core::route::Model;
 
-use crate::config::{Config, Credential, Endpoint, Project, Rule, Store};
+use crate::config::{Config, Credential, Endpoint, Project, Store};
 use crate::node::Value;
 use crate::read::Words;
 use crate::secret::{MASK, mask_tokens, mask_url};
@@ -259,7 +260,7 @@ fn project(project: &Project) -> Value {
     ])
 }
 
-fn rule(rule: &Rule) -> Value {
+fn rule(rule: &UserRule) -> Value {
     let text = |text: &Option<String>| text.as_deref().map(Value::text);
     let header = rule.header.as_ref().map(|(name, value)| match value {
         Some(value) => Value::text(format!("{name}: {value}")),
