@@ -32,7 +32,6 @@ macro_rules! section {
 
         impl $name {
             /// Every key of this table.
-            #[allow(dead_code, reason = "asked of few tables")]
             pub(crate) const KEYS: [&str; [$(stringify!($field)),*].len()] =
                 [$(crate::read::key_name(stringify!($field))),*];
         }

@@ -99,6 +99,10 @@ pub(super) fn resolve(raw: &RawConfig, endpoints: &[Endpoint], report: &Report<'
     catalogued
 }
 
+/// A chain and a ladder together always fit a route: no request finds out that they do not.
+const CHAIN_MAX: usize = Route::MODELS_MAX / 2 - 1;
+const LADDER_MAX: usize = Route::MODELS_MAX / 2;
+
 /// Every ladder: known models, each once, at least two of them.
 pub(super) fn ladders(
     raw: &RawConfig,
@@ -117,8 +121,8 @@ pub(super) fn ladders(
                 "two models or more, cheapest first",
             );
         }
-        if rungs.len() > Route::MODELS_MAX {
-            report.refuse(&at, format!("a ladder holds at most {} models", Route::MODELS_MAX), "leave some out");
+        if rungs.len() > LADDER_MAX {
+            report.refuse(&at, format!("a ladder holds at most {LADDER_MAX} models"), "leave some out");
         }
         ladders.push((name.clone(), shared(rungs)));
     }
@@ -144,7 +148,7 @@ pub(super) fn chains(
                 let help = format!("take it out; alone, [\"{name}\"] would mean never to fall back");
                 report.refuse(&at.index(index), format!("`{name}` falls back to itself"), help);
             }
-            entries(chain, &at, catalogued, endpoints, report);
+            check_chain(chain, &at, catalogued, endpoints, report);
         }
         if let Some(project) = strict {
             within_vendor(name, chain, &owner(project), &at, catalogued, report);
@@ -156,7 +160,7 @@ pub(super) fn chains(
     for (name, raw) in raw.projects.iter().flat_map(|projects| &projects.0) {
         let (Some(chain), Some(project)) = (&raw.chain, projects.get(name)) else { continue };
         let at = Path::of("projects").key(name).key("chain");
-        entries(chain, &at, catalogued, endpoints, report);
+        check_chain(chain, &at, catalogued, endpoints, report);
         if project.policy.vendor_boundary == VendorBoundary::Strict
             && let Some(first) = chain.first()
         {
@@ -164,6 +168,14 @@ pub(super) fn chains(
         }
     }
     warn_mutual(raw, report);
+}
+
+/// Reports what is wrong with a chain whoever its vendor.
+fn check_chain(chain: &[String], at: &Path, catalogued: &mut Catalogued, endpoints: &[Endpoint], report: &Report<'_>) {
+    entries(chain, at, catalogued, endpoints, report);
+    if chain.len() > CHAIN_MAX {
+        report.refuse(at, format!("a chain holds at most {CHAIN_MAX} models"), "leave some out");
+    }
 }
 
 /// Reports entries that are unknown or appear twice.
@@ -176,9 +188,6 @@ fn entries(chain: &[String], at: &Path, catalogued: &mut Catalogued, endpoints: 
         } else {
             report.refuse(&at, format!("`{entry}` appears twice"), "each model is visited once: take one out");
         }
-    }
-    if chain.len() >= Route::MODELS_MAX {
-        report.refuse(at, format!("a chain holds at most {} models", Route::MODELS_MAX - 1), "leave some out");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Nothing that can be written makes the loader panic.
+//! Nothing that can be written makes the loader panic. `PROPTEST_CASES=100000` looks harder.
 
 use proptest::prelude::*;
 use steadfast_config::{ConfigFile, Sources, load};
@@ -68,8 +68,6 @@ const PIECES: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         survive(bytes);
