@@ -13,7 +13,7 @@ use steadfast_core::route::{Abilities, EndpointId, Model, Route, Served};
 use super::{missing, shared};
 use crate::config::{Endpoint, Project};
 use crate::models;
-use crate::node::Path;
+use crate::node::{Key, Path};
 use crate::problem::Report;
 use crate::raw::{RawConfig, RawModel};
 use crate::suggest;
@@ -38,12 +38,7 @@ impl Catalogued {
             return true;
         }
         if !models::is_known(name) {
-            let listed = self.listed.iter().map(AsRef::as_ref);
-            let help = match suggest::nearest(name, listed.clone().chain(models::known_names())) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("describe it in [models.{}]", crate::node::Key(name)),
-            };
-            report.refuse(at, format!("unknown model `{name}`"), help);
+            report.refuse(at, format!("unknown model `{name}`"), self.help_for(name, report));
             return false;
         }
         let vendor = models::vendor_of(name).unwrap_or("unknown");
@@ -61,6 +56,15 @@ impl Catalogued {
     /// Whether this is a model that is listed or known by its exact name.
     pub(super) fn is_model(&self, name: &str) -> bool {
         self.models.contains_key(name) || models::is_known(name)
+    }
+
+    /// The nearest model, or how to describe this one.
+    fn help_for(&self, name: &str, report: &Report<'_>) -> String {
+        let known = self.listed.iter().map(AsRef::as_ref).chain(models::known_names());
+        match suggest::nearest(name, known.filter(|_| !report.is_full())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("describe it in [models.{}]", Key(name)),
+        }
     }
 
     fn vendor(&self, name: &str) -> Option<&Arc<str>> {
@@ -253,7 +257,7 @@ fn served(name: &str, raw: &RawModel, endpoints: &[Endpoint], at: &Path, report:
             Some(id) => served.push(Served { endpoint: id, alias: written.alias.as_deref().map(Arc::from) }),
             None => {
                 let known = endpoints.iter().map(|endpoint| &*endpoint.name);
-                let help = suggest::help(&written.endpoint, known);
+                let help = report.suggest(&written.endpoint, known);
                 report.refuse(&at, format!("unknown endpoint `{}`", written.endpoint), help);
             }
         }
