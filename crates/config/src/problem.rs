@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use crate::node::{Node, Origin, Path, Value};
 use crate::secret;
+use crate::suggest;
 
 /// One thing that is wrong, or worth a second look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,8 +132,22 @@ impl<'a> Report<'a> {
         self.add(Severity::Warning, path, Aim::Value, &what.into(), &help.into());
     }
 
+    /// The help for an unknown name; searching costs too much once nobody reads on.
+    pub(crate) fn suggest<'k>(&self, written: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+        if self.is_full() { String::new() } else { suggest::help(written, known) }
+    }
+
+    /// Whether further errors are only counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full(Severity::Error)
+    }
+
     /// Refuses a bare place in the file, where there is no tree yet.
     pub(crate) fn refuse_bytes(&self, bytes: Range<usize>, what: impl Into<String>, help: impl Into<String>) {
+        if self.is_full() {
+            self.errors.set(self.errors.get() + 1);
+            return;
+        }
         let place = self.source.map_or(Place::Nowhere, |source| Place::Line(source.line(bytes, Parsed::No)));
         self.push(Severity::Error, "", place, &what.into(), &help.into());
     }

@@ -11,7 +11,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::node::{Node, Origin, Path, Value};
 use crate::problem::Report;
-use crate::suggest;
 
 /// A value that can be read from the tree.
 pub(crate) trait Read: Sized {
@@ -32,7 +31,6 @@ macro_rules! section {
 
         impl $name {
             /// Every key of this table.
-            #[allow(dead_code, reason = "asked of few tables")]
             pub(crate) const KEYS: [&str; [$(stringify!($field)),*].len()] =
                 [$(crate::read::key_name(stringify!($field))),*];
         }
@@ -75,7 +73,7 @@ impl<'a> Fields<'a> {
         for (name, _) in entries {
             if !known.contains(&name.as_str()) {
                 let path = at.key(name);
-                report.refuse_key(&path, format!("unknown key `{name}`"), suggest::help(name, known.iter().copied()));
+                report.refuse_key(&path, format!("unknown key `{name}`"), report.suggest(name, known.iter().copied()));
             }
         }
         Some(Self { node, at, report })
@@ -265,7 +263,7 @@ impl<T: Words> Read for Word<T> {
         let words = T::all();
         let found = words.iter().find(|(word, _)| *word == written).map(|(_, meaning)| Self(*meaning));
         if found.is_none() {
-            let help = suggest::help(&written, words.iter().map(|(word, _)| *word));
+            let help = report.suggest(&written, words.iter().map(|(word, _)| *word));
             report.refuse(at, format!("unknown {} `{written}`", T::NOUN), help);
         }
         found

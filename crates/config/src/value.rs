@@ -292,3 +292,70 @@ inline_schema!(SecretRef, "secret", |generator| {
 inline_schema!(TextOrRef, "text", |generator| json_schema!({
     "anyOf": [{ "type": "string" }, SecretRef::json_schema(generator)],
 }));
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations_need_a_unit_and_keep_their_order() {
+        for (text, millis) in [
+            ("250ms", 250),
+            ("30s", 30_000),
+            ("1.5s", 1_500),
+            ("10m", 600_000),
+            ("1h30m", 5_400_000),
+            (" 1h 30m ", 5_400_000),
+            ("7d", 604_800_000),
+            ("0s", 0),
+        ] {
+            assert_eq!(parse_duration(text), Some(Duration::from_millis(millis)), "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "5",
+            "s",
+            "-1s",
+            "1e3s",
+            "1s1s",
+            "1s1m",
+            "1..5s",
+            "1.s",
+            ".5s",
+            "5 s",
+            "5weeks",
+            "1m!",
+            "99999999999d",
+        ] {
+            assert_eq!(parse_duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_a_scheme_and_a_host() {
+        for url in ["https://a", "http://127.0.0.1:80/x", "http://[::1]:8080", "https://a.b/c?d=e", "https://u@h"] {
+            assert!(is_web_url(url), "{url}");
+        }
+        for url in
+            ["", "https://", "a.b", "ftp://a", "https://a b", "https://:80", "http://a:0", "http://a:x", "https:///x"]
+        {
+            assert!(!is_web_url(url), "{url}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_duration_reads_back(nanos: u64) {
+            let duration = Duration::from_nanos(nanos);
+            prop_assert_eq!(parse_duration(&format_duration(duration)), Some(duration));
+        }
+
+        #[test]
+        fn any_text_is_a_duration_or_none(text in "\\PC{0,20}") {
+            let _ = parse_duration(&text);
+        }
+    }
+}

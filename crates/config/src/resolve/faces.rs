@@ -15,7 +15,6 @@ use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::RawConfig;
 use crate::secret::{self, Secret};
-use crate::suggest;
 use crate::value::TextOrRef;
 
 const LISTEN: &str = "127.0.0.1:4141";
@@ -109,7 +108,7 @@ fn check_command(command: &[String], placeholders: &[&str], at: &Path, report: &
             let Some((name, _)) = open.split_once('}') else { continue };
             let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
             if is_name && !placeholders.contains(&name) {
-                let help = suggest::help(name, placeholders.iter().copied());
+                let help = report.suggest(name, placeholders.iter().copied());
                 report.warn(&at.index(index), format!("nothing fills in `{{{name}}}`"), help);
             }
         }
@@ -162,7 +161,7 @@ pub(super) fn council(
     }
     for (name, _) in described.iter().filter(|(name, _)| !names.contains(name)) {
         let what = format!("`{name}` is described but not among the members");
-        report.warn(&at.key("member").key(name), what, suggest::help(name, names.iter().map(String::as_str)));
+        report.warn(&at.key("member").key(name), what, report.suggest(name, names.iter().map(String::as_str)));
     }
     let policy = Arc::clone(policy?);
     (!members.is_empty()).then_some(Council { members, policy })

@@ -13,7 +13,7 @@ use steadfast_core::route::{Abilities, EndpointId, Model, Route, Served};
 use super::{missing, shared};
 use crate::config::{Endpoint, Project};
 use crate::models;
-use crate::node::Path;
+use crate::node::{Key, Path};
 use crate::problem::Report;
 use crate::raw::{RawConfig, RawModel};
 use crate::suggest;
@@ -38,12 +38,7 @@ impl Catalogued {
             return true;
         }
         if !models::is_known(name) {
-            let listed = self.listed.iter().map(AsRef::as_ref);
-            let help = match suggest::nearest(name, listed.clone().chain(models::known_names())) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("describe it in [models.{}]", crate::node::Key(name)),
-            };
-            report.refuse(at, format!("unknown model `{name}`"), help);
+            report.refuse(at, format!("unknown model `{name}`"), self.help_for(name, report));
             return false;
         }
         let vendor = models::vendor_of(name).unwrap_or("unknown");
@@ -61,6 +56,15 @@ impl Catalogued {
     /// Whether this is a model that is listed or known by its exact name.
     pub(super) fn is_model(&self, name: &str) -> bool {
         self.models.contains_key(name) || models::is_known(name)
+    }
+
+    /// The nearest model, or how to describe this one.
+    fn help_for(&self, name: &str, report: &Report<'_>) -> String {
+        let known = self.listed.iter().map(AsRef::as_ref).chain(models::known_names());
+        match suggest::nearest(name, known.filter(|_| !report.is_full())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("describe it in [models.{}]", Key(name)),
+        }
     }
 
     fn vendor(&self, name: &str) -> Option<&Arc<str>> {
@@ -99,6 +103,10 @@ pub(super) fn resolve(raw: &RawConfig, endpoints: &[Endpoint], report: &Report<'
     catalogued
 }
 
+/// A chain and a ladder together always fit a route: no request finds out that they do not.
+const CHAIN_MAX: usize = Route::MODELS_MAX / 2 - 1;
+const LADDER_MAX: usize = Route::MODELS_MAX / 2;
+
 /// Every ladder: known models, each once, at least two of them.
 pub(super) fn ladders(
     raw: &RawConfig,
@@ -117,8 +125,8 @@ pub(super) fn ladders(
                 "two models or more, cheapest first",
             );
         }
-        if rungs.len() > Route::MODELS_MAX {
-            report.refuse(&at, format!("a ladder holds at most {} models", Route::MODELS_MAX), "leave some out");
+        if rungs.len() > LADDER_MAX {
+            report.refuse(&at, format!("a ladder holds at most {LADDER_MAX} models"), "leave some out");
         }
         ladders.push((name.clone(), shared(rungs)));
     }
@@ -144,7 +152,7 @@ pub(super) fn chains(
                 let help = format!("take it out; alone, [\"{name}\"] would mean never to fall back");
                 report.refuse(&at.index(index), format!("`{name}` falls back to itself"), help);
             }
-            entries(chain, &at, catalogued, endpoints, report);
+            check_chain(chain, &at, catalogued, endpoints, report);
         }
         if let Some(project) = strict {
             within_vendor(name, chain, &owner(project), &at, catalogued, report);
@@ -156,7 +164,7 @@ pub(super) fn chains(
     for (name, raw) in raw.projects.iter().flat_map(|projects| &projects.0) {
         let (Some(chain), Some(project)) = (&raw.chain, projects.get(name)) else { continue };
         let at = Path::of("projects").key(name).key("chain");
-        entries(chain, &at, catalogued, endpoints, report);
+        check_chain(chain, &at, catalogued, endpoints, report);
         if project.policy.vendor_boundary == VendorBoundary::Strict
             && let Some(first) = chain.first()
         {
@@ -164,6 +172,14 @@ pub(super) fn chains(
         }
     }
     warn_mutual(raw, report);
+}
+
+/// Reports what is wrong with a chain whoever its vendor.
+fn check_chain(chain: &[String], at: &Path, catalogued: &mut Catalogued, endpoints: &[Endpoint], report: &Report<'_>) {
+    entries(chain, at, catalogued, endpoints, report);
+    if chain.len() > CHAIN_MAX {
+        report.refuse(at, format!("a chain holds at most {CHAIN_MAX} models"), "leave some out");
+    }
 }
 
 /// Reports entries that are unknown or appear twice.
@@ -176,9 +192,6 @@ fn entries(chain: &[String], at: &Path, catalogued: &mut Catalogued, endpoints: 
         } else {
             report.refuse(&at, format!("`{entry}` appears twice"), "each model is visited once: take one out");
         }
-    }
-    if chain.len() >= Route::MODELS_MAX {
-        report.refuse(at, format!("a chain holds at most {} models", Route::MODELS_MAX - 1), "leave some out");
     }
 }
 
@@ -244,7 +257,7 @@ fn served(name: &str, raw: &RawModel, endpoints: &[Endpoint], at: &Path, report:
             Some(id) => served.push(Served { endpoint: id, alias: written.alias.as_deref().map(Arc::from) }),
             None => {
                 let known = endpoints.iter().map(|endpoint| &*endpoint.name);
-                let help = suggest::help(&written.endpoint, known);
+                let help = report.suggest(&written.endpoint, known);
                 report.refuse(&at, format!("unknown endpoint `{}`", written.endpoint), help);
             }
         }

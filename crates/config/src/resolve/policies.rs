@@ -14,7 +14,6 @@ use super::steps;
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::{RawBreaker, RawConfig, RawPolicy, trigger_help};
-use crate::suggest;
 
 /// Every policy by name.
 pub(super) struct Policies {
@@ -29,7 +28,7 @@ impl Policies {
         if let Some(policy) = self.by_name.get(name) {
             return Arc::clone(policy);
         }
-        let help = suggest::help(name, self.by_name.keys().map(String::as_str));
+        let help = report.suggest(name, self.by_name.keys().map(String::as_str));
         report.refuse(at, format!("unknown policy `{name}`"), help);
         Arc::clone(&self.by_name[DEFAULT])
     }
@@ -105,10 +104,12 @@ fn ordered<'a>(raw: &'a RawConfig, written: &HashMap<&'a str, &'a RawPolicy>, re
     let mut done: HashSet<&str> = HashSet::new();
     for (name, _) in raw.policies.iter().flat_map(|policies| &policies.0) {
         let mut way: Vec<&str> = Vec::new();
+        let mut passed: HashSet<&str> = HashSet::new();
         let mut name = name.as_str();
         while !done.contains(name) {
             let at = Path::of("policies").key(name).key("extends");
-            if let Some(start) = way.iter().position(|known| *known == name) {
+            if !passed.insert(name) {
+                let start = way.iter().position(|known| *known == name).unwrap_or(0);
                 let circle = way[start..].iter().chain([&name]).map(|name| format!("`{name}`")).collect::<Vec<_>>();
                 let help = "let one of them extend a template, such as \"default\"";
                 report.refuse(&at, format!("policies extend each other in a circle: {}", circle.join(" -> ")), help);
@@ -124,7 +125,7 @@ fn ordered<'a>(raw: &'a RawConfig, written: &HashMap<&'a str, &'a RawPolicy>, re
                 Some((parent, _)) => name = parent,
                 None if is_template => break,
                 None => {
-                    let help = suggest::help(parent, known.iter().copied());
+                    let help = report.suggest(parent, known.iter().copied());
                     report.refuse(&at, format!("unknown policy `{parent}`"), help);
                     break;
                 }

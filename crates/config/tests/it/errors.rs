@@ -207,6 +207,10 @@ fn chains_that_cannot_be_walked_are_refused() {
     refused(&model("[\"claude-haiku-4-5\", \"claude-haiku-4-5\"]"), "`claude-haiku-4-5` appears twice");
     refused(&model("[\"nosuch\"]"), "unknown model `nosuch`");
     assert!(first_lines(&model("[\"claude-sonnet-4-5\"]")).is_empty(), "its own name alone means never");
+    let many: String = (0..40).map(|number| format!("[models.m{number}]\nvendor = \"openai\"\n")).collect();
+    let names: Vec<String> = (0..20).map(|number| format!("\"m{number}\"")).collect();
+    refused(&format!("{many}[projects.default]\nchain = [{}]\n", names.join(", ")), "a chain holds at most 15 models");
+    refused(&format!("{many}[ladders]\nx = [{}]\n", names.join(", ")), "a ladder holds at most 16 models");
     refused("[ladders]\nx = [\"claude-haiku-4-5\"]\n", "the ladder `x` has nowhere to climb");
     refused("[ladders]\nx = [\"claude-haiku-4-5\", \"claude-haiku-4-5\"]\n", "`claude-haiku-4-5` appears twice");
     refused("[projects.default]\nchain = [\"nosuch\"]\n", "unknown model `nosuch`");
