@@ -206,6 +206,8 @@ mod tests {
         }
         let expected = Alert::FallbackRate { model: Arc::from("sonnet"), percent: 40 };
         assert_eq!(alerts, [expected]);
+        assert_eq!(watch.finished(true, at(3_599)), None, "within the hour it keeps quiet");
+        assert!(watch.finished(true, at(3_609)).is_some(), "an hour after the first it speaks again");
         assert_eq!(alerts[0].to_string(), "40 % of the requests for `sonnet` fell back in the last hour");
     }
 

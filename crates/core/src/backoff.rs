@@ -137,6 +137,7 @@ mod tests {
         let backoff = backoff(1.0, 2.0, 30.0, Jitter::Spread(0.0));
         let delays: Vec<u64> = (1..=8).map(|n| backoff.plain(n).as_secs()).collect();
         assert_eq!(delays, [1, 2, 4, 8, 16, 30, 30, 30]);
+        assert_eq!((backoff.base(), backoff.multiplier(), backoff.cap()), (seconds(1.0), 2.0, seconds(30.0)));
     }
 
     #[test]

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test says by panicking")]
 
 mod config;
+mod explain;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder of its own for one test, gone afterwards.
@@ -29,9 +31,22 @@ impl Folder {
 
     /// Runs `steadfast` in this folder with these variables and no others.
     fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Transcript {
+        self.command(arguments, environment, "")
+    }
+
+    /// Runs `steadfast` in this folder and pipes `input` into it.
+    fn pipe(&self, input: &str, arguments: &[&str]) -> Transcript {
+        self.command(arguments, &[], input)
+    }
+
+    fn command(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Transcript {
         let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
         command.args(arguments).current_dir(&self.0).env_clear().envs(environment.iter().copied());
-        let output = command.output().unwrap();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A command that reads nothing may be gone before it is told anything.
+        _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
         Transcript {
             code: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),
