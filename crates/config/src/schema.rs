@@ -30,6 +30,9 @@ fn drop_null(schema: &mut Value) {
                     fields.insert("type".to_owned(), only);
                 }
             }
+            if let Some(Value::Array(words)) = fields.get_mut("enum") {
+                words.retain(|word| !word.is_null());
+            }
             let null = |schema: &Value| schema.get("type").is_some_and(|name| name == "null");
             if let Some(Value::Array(choices)) = fields.get_mut("anyOf") {
                 choices.retain(|choice| !null(choice));

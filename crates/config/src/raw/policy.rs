@@ -151,7 +151,8 @@ section! {
 }
 
 /// Steps by trigger, as written: the trigger is checked by the resolver.
-pub(crate) type RawOn = Named<RawSteps>;
+#[derive(Clone, Debug)]
+pub(crate) struct RawOn(pub(crate) Vec<(String, RawSteps)>);
 
 /// A list of steps.
 #[derive(Clone, Debug)]
@@ -192,6 +193,12 @@ pub(crate) enum JitterWord {
     Decorrelated,
 }
 
+impl Read for RawOn {
+    fn read(node: &Node, at: &Path, report: &Report<'_>) -> Option<Self> {
+        Named::read(node, at, report).map(|named| Self(named.0))
+    }
+}
+
 impl Read for RawSteps {
     fn read(node: &Node, at: &Path, report: &Report<'_>) -> Option<Self> {
         let steps = Vec::<RawStep>::read(node, at, report)?;
@@ -226,6 +233,11 @@ impl Read for RawJitter {
     }
 }
 
+inline_schema!(RawOn, "on", |generator| json_schema!({
+    "type": "object",
+    "propertyNames": { "anyOf": [{ "enum": trigger_names() }, { "pattern": "^http_[1-9][0-9]{2}$" }] },
+    "additionalProperties": RawSteps::json_schema(generator),
+}));
 inline_schema!(RawSteps, "steps", |generator| json_schema!({
     "type": "array", "minItems": 1, "items": generator.subschema_for::<RawStep>(),
 }));
@@ -286,11 +298,15 @@ impl Words for FailureKind {
     }
 }
 
+/// Every trigger that has a name: kinds, categories and `default`.
+fn trigger_names() -> Vec<&'static str> {
+    let kinds = FailureKind::ALL.into_iter().map(FailureKind::as_str);
+    kinds.chain(Category::ALL.into_iter().map(Category::as_str)).chain(["default"]).collect()
+}
+
 /// What to write in place of an unknown trigger.
 pub(crate) fn trigger_help(written: &str) -> String {
-    let kinds = FailureKind::ALL.into_iter().map(FailureKind::as_str);
-    let known = kinds.chain(Category::ALL.into_iter().map(Category::as_str)).chain(["default"]);
-    if let Some(near) = suggest::nearest(written, known) {
+    if let Some(near) = suggest::nearest(written, trigger_names()) {
         return format!("did you mean `{near}`?");
     }
     let kinds: Vec<&str> = FailureKind::ALL.into_iter().map(FailureKind::as_str).collect();
