@@ -7,9 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use steadfast_config::Problems;
 
-use super::{data, load, talk};
+use super::{data, load_or_refuse, policy_named, report, talk};
 use crate::cli::SourceArgs;
 
 /// What to do with the configuration.
@@ -63,37 +62,23 @@ pub(crate) fn run(args: &ConfigArgs, sources: &SourceArgs) -> anyhow::Result<Exi
 fn check(file: Option<&Path>, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
     let named = file.map(Path::to_owned).or_else(|| sources.config.clone());
     let sources = SourceArgs { config: named, settings: sources.settings.clone(), listen: sources.listen.clone() };
-    match load(&sources) {
-        Ok(loaded) => {
-            report(&loaded.warnings);
-            data(&format!("ok: {}", loaded.summary()))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(problems) => Ok(refuse(&problems)),
-    }
+    let Some(loaded) = load_or_refuse(&sources) else { return Ok(ExitCode::FAILURE) };
+    report(&loaded.warnings);
+    data(&format!("ok: {}", loaded.summary()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn show(json: bool, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
-    match load(sources) {
-        Ok(loaded) => {
-            let text = if json { serde_json::to_string_pretty(&loaded.show_json())? } else { loaded.show() };
-            data(&text)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(problems) => Ok(refuse(&problems)),
-    }
+    let Some(loaded) = load_or_refuse(sources) else { return Ok(ExitCode::FAILURE) };
+    let text = if json { serde_json::to_string_pretty(&loaded.show_json())? } else { loaded.show() };
+    data(&text)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn show_policy(name: &str, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
-    let loaded = match load(sources) {
-        Ok(loaded) => loaded,
-        Err(problems) => return Ok(refuse(&problems)),
-    };
-    let Some(text) = steadfast_config::policy_toml(&loaded.config, name) else {
-        let known: Vec<&str> = loaded.config.policies.keys().map(String::as_str).collect();
-        anyhow::bail!("there is no policy `{name}`; there are {}", known.join(", "));
-    };
-    data(&text)?;
+    let Some(loaded) = load_or_refuse(sources) else { return Ok(ExitCode::FAILURE) };
+    let policy = policy_named(&loaded.config, Some(name))?;
+    data(&steadfast_config::policy_toml(&loaded.config, &policy.name).unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -116,24 +101,4 @@ fn init(force: bool, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
     file.write_all(steadfast_config::STARTER.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     talk(&format!("wrote {}; `steadfast config check` tells what it means", path.display()));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Says everything that was refused.
-fn refuse(problems: &Problems) -> ExitCode {
-    report(problems);
-    ExitCode::FAILURE
-}
-
-fn report(problems: &Problems) {
-    if problems.is_empty() {
-        return;
-    }
-    let count = |count: usize, noun: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {noun}")),
-        count => Some(format!("{count} {noun}s")),
-    };
-    let counts = [count(problems.errors(), "error"), count(problems.warnings(), "warning")];
-    let counts: Vec<String> = counts.into_iter().flatten().collect();
-    talk(&format!("{problems}\n{}", counts.join(", ")));
 }
