@@ -46,7 +46,9 @@ pub(super) const RULES: &[Rule] = &[
         ])
         .example("已达到 5 小时的使用上限"),
     rule("chinese.rate", RateLimit)
-        .text(&[r"并发~(?:超|上限)", r"超(?:过|出)~(?:频率|速率|并发)", 
+        .text(&[
+            r"并发~(?:超|上限)",
+            r"超(?:过|出)~(?:频率|速率|并发)",
             "请求过于频繁",
             "频率限制",
             "速率限制",
@@ -225,7 +227,7 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .code(&[
             "Arrearage",
-            "AllocationQuota.FreeTierOnly",
+            "FreeTierOnly",
             "PrepaidBillOverdue",
             "PostpaidBillOverdue",
             "CommodityNotPurchased",
@@ -236,16 +238,9 @@ pub(super) const RULES: &[Rule] = &[
         ),
     rule("dashscope.allocation", RateLimit)
         .decisive()
-        .code(&[
-            "Throttling.RateQuota",
-            "Throttling.AllocationQuota",
-            "Throttling.BurstRate",
-            "LimitRequests",
-            "LimitBurstRate",
-            "Throttling",
-        ])
+        .code(&["RateQuota", "AllocationQuota", "BurstRate", "LimitRequests", "LimitBurstRate", "Throttling"])
         .text(&["allocated quota exceeded", "requests throttling triggered"])
-        .example(r#"{"code":"Throttling.AllocationQuota","message":"Allocated quota exceeded"}"#),
+        .example(r#"{"code":"AllocationQuota","message":"Allocated quota exceeded"}"#),
     rule("dashscope.safety", ContentFilter)
         .decisive()
         .text(&["may contain inappropriate content"])
@@ -294,8 +289,8 @@ pub(super) const RULES: &[Rule] = &[
             "ModelAccountTpmRateLimitExceeded",
             "ModelAccountIpmRateLimitExceeded",
             "EndpointRateLimitExceeded",
-            "RateLimitExceeded.EndpointTPMExceeded",
-            "RateLimitExceeded.EndpointRPMExceeded",
+            "EndpointTPMExceeded",
+            "EndpointRPMExceeded",
             "SetLimitExceeded",
             "InflightBatchsizeExceeded",
         ])
@@ -310,16 +305,14 @@ pub(super) const RULES: &[Rule] = &[
     rule("volcengine.model", ModelUnavailable)
         .decisive()
         .code(&[
-            "InvalidEndpointOrModel.NotFound",
-            "InvalidEndpointOrModel.ModelIDAccessDisabled",
+            "InvalidEndpointOrModel",
+            "ModelIDAccessDisabled",
             "ModelNotOpen",
-            "InvalidEndpoint.ClosedEndpoint",
+            "ClosedEndpoint",
             "EndpointIsInvalid",
-            "AccessDenied.Unpurchased",
-            "Model.AccessDenied",
             "ModelNotFound",
         ])
-        .example(r#"{"error":{"code":"InvalidEndpointOrModel.NotFound"}}"#),
+        .example(r#"{"error":{"code":"InvalidEndpointOrModel"}}"#),
     rule("volcengine.safety", ContentFilter)
         .decisive()
         .code(&[

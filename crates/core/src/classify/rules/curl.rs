@@ -19,10 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     connection("curl.connect", NetworkTransient)
         .text(&[r"curl: ?\((?:7|52|55)\)"])
         .example("curl: (7) Failed to connect to 127.0.0.1 port 28099: Couldn't connect to server"),
-    connection("curl.recv", NetworkTransient)
-        .class()
-        .text(&[r"curl: ?\(56\)"])
-        .example("curl: (56) Recv failure"),
+    connection("curl.recv", NetworkTransient).class().text(&[r"curl: ?\(56\)"]).example("curl: (56) Recv failure"),
     rule("curl.partial", StreamInterrupted)
         .decisive()
         .text(&[r"curl: ?\(18\)"])
@@ -35,10 +32,7 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[r"curl: ?\(28\)"])
         .example("curl: (28) Operation timed out after 1019 milliseconds with 0 bytes received"),
-    connection("curl.tls", NetworkTransient)
-        .class()
-        .text(&[r"curl: ?\(35\)"])
-        .example("curl: (35) error"),
+    connection("curl.tls", NetworkTransient).class().text(&[r"curl: ?\(35\)"]).example("curl: (35) error"),
     rule("curl.redirects", NetworkPermanent)
         .decisive()
         .text(&[r"curl: ?\(47\)"])

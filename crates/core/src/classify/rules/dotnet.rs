@@ -13,7 +13,11 @@ pub(super) const RULES: &[Rule] = &[
         .example("No connection could be made because the target machine actively refused it."),
     connection("dotnet.closed", NetworkTransient)
         .class()
-        .text(&["unable to (?:read|write) data (?:from|to) the transport connection", "underlying connection was closed", "an error occurred while sending the request"])
+        .text(&[
+            "unable to (?:read|write) data (?:from|to) the transport connection",
+            "underlying connection was closed",
+            "an error occurred while sending the request",
+        ])
         .example("Unable to read data from the transport connection"),
     rule("dotnet.premature", StreamInterrupted)
         .text(&["response ended prematurely", "httpioexception~responseended"])
@@ -21,10 +25,14 @@ pub(super) const RULES: &[Rule] = &[
     rule("dotnet.unknown_host", NetworkPermanent)
         .decisive()
         .text(&["no such host is known", "remote name could not be resolved"])
-        .example("No such host is known."),
+        .example("The remote name could not be resolved: api.x.test"),
     rule("dotnet.tls", NetworkPermanent)
         .decisive()
-        .text(&["the remote certificate (?:is|was)", r"remotecertificate(?:name|chain)\w{3,12}", "could not establish trust relationship"])
+        .text(&[
+            "the remote certificate (?:is|was)",
+            r"remotecertificate(?:name|chain)\w{3,12}",
+            "could not establish trust relationship",
+        ])
         .example("The SSL connection could not be established: The remote certificate is invalid"),
     connection("dotnet.tls_wrapper", NetworkTransient)
         .class()
@@ -39,7 +47,11 @@ pub(super) const RULES: &[Rule] = &[
         .text(&["is an invalid start of a value", r"linenumber: \d{1,6} \| bytepositioninline"])
         .example("System.Text.Json.JsonException: '<' is an invalid start of a value. Path: $ | LineNumber: 0"),
     connection("ruby.refused", NetworkTransient)
-        .text(&["errno::(?:econnrefused|econnreset|ehostunreach|enetunreach|epipe)", "failed to open tcp connection", "faraday::connectionfailed"])
+        .text(&[
+            "errno::(?:econnrefused|econnreset|ehostunreach|enetunreach|epipe)",
+            "failed to open tcp connection",
+            "faraday::connectionfailed",
+        ])
         .example("Faraday::ConnectionFailed"),
     connection("ruby.timeout", Timeout)
         .text(&["net::(?:read|open|write)timeout", "execution expired", "faraday::timeouterror"])

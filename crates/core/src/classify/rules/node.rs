@@ -1,8 +1,8 @@
 //! Node: undici, node-fetch, axios, got, and net errors of Chromium and Electron.
 
 use crate::classify::rule::{Rule, connection, rule};
-use crate::kind::FailureKind::{BadOutput, 
-    Cancelled, NetworkPermanent, NetworkTransient, ProcessDied, StreamInterrupted, Timeout, Unknown,
+use crate::kind::FailureKind::{
+    BadOutput, Cancelled, NetworkPermanent, NetworkTransient, ProcessDied, StreamInterrupted, Timeout, Unknown,
 };
 
 pub(super) const RULES: &[Rule] = &[
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
         ])
         .example("SocketError: UND_ERR_SOCKET"),
     rule("undici.terminated", StreamInterrupted)
-        .text(&[r"typeerror: terminated\b", r"\(terminated\)"])
+        .text(&[r"typeerror: terminated\b", r"error \(terminated\)"])
         .example("TypeError: terminated"),
     rule("node.premature_close", StreamInterrupted)
         .code(&[
@@ -76,7 +76,8 @@ pub(super) const RULES: &[Rule] = &[
         .example("SELF_SIGNED_CERT_IN_CHAIN"),
     rule("node.url", NetworkPermanent)
         .decisive()
-        .code(&["MaxRedirectsError", 
+        .code(&[
+            "MaxRedirectsError",
             "ERR_INVALID_URL",
             "ERR_INVALID_PROTOCOL",
             "ERR_UNSUPPORTED_PROTOCOL",

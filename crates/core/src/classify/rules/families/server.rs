@@ -6,7 +6,13 @@ use crate::kind::FailureKind::ServerError;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.words", ServerError)
         .class()
-        .text(&[r"\berror (?:in|while|during|when) (?:processing|generating|handling|serving|executing|inference)\b", r"\bprediction (?:interrupted|failed)\b", r"\bserver encountered\b", r"\binternal failure\b", r"\bupstream (?:had an |has an )?(?:issue|problem)\b", r"\bresponse status code does not indicate success: 5\d\d", 
+        .text(&[
+            r"\berror (?:in|while|during|when) (?:processing|generating|handling|serving|executing|inference)\b",
+            r"\bprediction (?:interrupted|failed)\b",
+            r"\bserver encountered\b",
+            r"\binternal failure\b",
+            r"\bupstream (?:had an |has an )?(?:issue|problem)\b",
+            r"\bresponse status code does not indicate success: 5\d\d",
             r"\binternal (?:server )?error\b",
             r"\bbad gateway\b",
             r"\bservice (?:is )?(?:currently |temporarily )?unavailable\b",
@@ -33,7 +39,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("The server had an error processing your request."),
     rule("server.code", ServerError)
         .hint()
-        .code(&["ModelError", "InternalErrorException", "internal_failure", "EngineError", "inference_error", "generation_error", "service_error", "system_error", "ServerError", "unexpected_error", 
+        .code(&[
+            "ModelError",
+            "InternalErrorException",
+            "internal_failure",
+            "EngineError",
+            "inference_error",
+            "generation_error",
+            "service_error",
+            "system_error",
+            "ServerError",
+            "unexpected_error",
             "server_error",
             "api_error",
             "internal_server_error",
