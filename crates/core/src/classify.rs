@@ -30,8 +30,9 @@ pub mod status;
 pub mod text;
 pub mod wait;
 
-mod anchor;
+mod code;
 mod message;
+mod phrase;
 mod rule;
 mod rules;
 mod table;
@@ -99,7 +100,7 @@ impl Classifier {
         let stated = status::stated(&text.lower);
         let status = stated.map(|(code, _)| code).or(evidence.status);
 
-        let mut found = self.table.search(&text.lower, status);
+        let mut found = self.table.search(&text, status);
         let loose = evidence.surface == Surface::Text && evidence.status.is_none();
         if loose && found.rule.as_ref().is_some_and(|(_, span)| benign::is_mention(&text.lower, span)) {
             found.rule = None;
@@ -113,7 +114,7 @@ impl Classifier {
             None => decide(evidence, status, &text, found.rule.as_ref().map(|(rule, _)| *rule), benign),
         };
 
-        let said = wait::said(evidence, verdict.kind, &text.shown, &found.waits);
+        let said = wait::said(evidence, verdict.kind, &text, self.table);
         let kind = if user.is_some() { verdict.kind } else { settle(&verdict, said) };
         Failure {
             kind,

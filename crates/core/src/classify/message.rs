@@ -1,6 +1,7 @@
 //! The innermost message of a failure, cut short and without secrets: for people only.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use memchr::memmem;
 
@@ -23,18 +24,15 @@ pub(super) fn message(shown: &[u8], lower: &[u8], at: Option<&Range<usize>>) -> 
 
 /// The value of the last message field that has one.
 fn innermost_field(lower: &[u8]) -> Option<Range<usize>> {
-    FIELDS.iter().find_map(|field| {
-        let mut end = lower.len();
-        // A few empty ones may follow the one that counts.
-        for _ in 0..4 {
-            let at = memmem::rfind(&lower[..end], field.as_bytes())?;
-            if let Some(value) = field_value(lower, at, at + field.len()) {
-                return Some(value);
-            }
-            end = at;
-        }
-        None
+    memchr::memchr(b'{', lower)?;
+    finders().iter().find_map(|field| {
+        field.find_iter(lower).filter_map(|at| field_value(lower, at, at + field.needle().len())).last()
     })
+}
+
+fn finders() -> &'static [memmem::Finder<'static>] {
+    static FINDERS: OnceLock<Vec<memmem::Finder<'static>>> = OnceLock::new();
+    FINDERS.get_or_init(|| FIELDS.iter().map(memmem::Finder::new).collect())
 }
 
 /// The quoted value of a quoted field name.
@@ -79,23 +77,33 @@ fn clip(bytes: &[u8]) -> &[u8] {
 
 /// Replaces what looks like a key.
 fn redact(message: &str) -> String {
+    let bytes = message.as_bytes();
+    let is_key_byte = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     let mut output = String::with_capacity(message.len());
+    let mut copied = 0;
+    let mut at = 0;
     let mut after_bearer = false;
-    for piece in message.split_inclusive(|letter: char| !(letter.is_ascii_alphanumeric() || "-_.".contains(letter))) {
-        let word = piece.trim_end_matches(|letter: char| !(letter.is_ascii_alphanumeric() || "-_.".contains(letter)));
-        let rest = &piece[word.len()..];
-        let prefix = SECRETS.iter().find(|prefix| starts_with_ignore_case(word, prefix));
-        if after_bearer && word.len() >= SECRET_BYTES_MIN {
-            output.push_str("***");
-        } else if let (Some(prefix), true) = (prefix, word.len() >= SECRET_BYTES_MIN) {
-            output.push_str(&word[..prefix.len()]);
-            output.push_str("***");
-        } else {
-            output.push_str(word);
+    while at < bytes.len() {
+        let len = bytes[at..].iter().take_while(|byte| is_key_byte(byte)).count();
+        // Words of letters lie on character boundaries at both ends.
+        let word = &message[at..at + len];
+        if len >= SECRET_BYTES_MIN {
+            let prefix = SECRETS.iter().find(|prefix| starts_with_ignore_case(word, prefix)).map(|prefix| prefix.len());
+            if let Some(kept) = prefix.or(after_bearer.then_some(0)) {
+                output.push_str(&message[copied..at + kept]);
+                output.push_str("***");
+                copied = at + len;
+            }
         }
-        output.push_str(rest);
-        after_bearer = word.eq_ignore_ascii_case("bearer") || (word.is_empty() && after_bearer);
+        if len > 0 {
+            after_bearer = word.eq_ignore_ascii_case("bearer");
+        }
+        at += len.max(1);
+        while at < bytes.len() && !is_key_byte(&bytes[at]) {
+            at += 1;
+        }
     }
+    output.push_str(&message[copied..]);
     output
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use memchr::memmem;
 use regex::bytes::Regex;
 
-use super::table::is_code;
 use super::text::{Text, ends, flatten};
 use crate::evidence::Evidence;
 use crate::kind::FailureKind;
@@ -168,5 +167,7 @@ fn has_header(evidence: &Evidence<'_>, name: &str, value: Option<&str>) -> bool 
 
 /// A user who names a code means it wherever it stands as a word of its own.
 fn has_code(lower: &[u8], code: &[u8]) -> bool {
-    memmem::find_iter(lower, code).any(|start| is_code(lower, start..start + code.len(), true))
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    memmem::find_iter(lower, code)
+        .any(|start| !is_word(lower[..start].last()) && !is_word(lower.get(start + code.len())))
 }

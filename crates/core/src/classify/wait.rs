@@ -10,6 +10,8 @@ mod parse;
 use std::ops::Range;
 use std::time::Duration;
 
+use super::table::Table;
+use super::text::Text;
 use crate::evidence::Evidence;
 use crate::kind::FailureKind;
 use crate::time::Timestamp;
@@ -150,16 +152,19 @@ pub(super) struct Said {
 }
 
 /// Collects what headers and body say about waiting.
-pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, shown: &[u8], waits: &[(usize, Range<usize>)]) -> Said {
+pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, table: &Table) -> Said {
     if !may_state_wait(kind) {
         return Said::default();
     }
     let now = evidence.now.or_else(|| parse::http_date(evidence.header("date")?));
     let limited = matches!(kind, FailureKind::RateLimit | FailureKind::QuotaExhausted | FailureKind::Overloaded);
-    let stated = header::asked(evidence, now)
-        .or_else(|| in_body(By::Provider, shown, waits, now))
+    if let Some(asked) = header::asked(evidence, now) {
+        return Said { by_provider: Some(asked), by_client: None };
+    }
+    let waits = table.waits(text);
+    let stated = in_body(By::Provider, &text.shown, &waits, now)
         .or_else(|| if limited { header::reset(evidence, now) } else { None });
-    Said { by_provider: stated, by_client: in_body(By::Client, shown, waits, now) }
+    Said { by_provider: stated, by_client: in_body(By::Client, &text.shown, &waits, now) }
 }
 
 /// Whether waiting can help at all. A number in a message about a bad request is no wait.

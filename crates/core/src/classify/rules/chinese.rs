@@ -227,7 +227,7 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .code(&[
             "Arrearage",
-            "AllocationQuota.FreeTierOnly",
+            "FreeTierOnly",
             "PrepaidBillOverdue",
             "PostpaidBillOverdue",
             "CommodityNotPurchased",
@@ -238,16 +238,9 @@ pub(super) const RULES: &[Rule] = &[
         ),
     rule("dashscope.allocation", RateLimit)
         .decisive()
-        .code(&[
-            "Throttling.RateQuota",
-            "Throttling.AllocationQuota",
-            "Throttling.BurstRate",
-            "LimitRequests",
-            "LimitBurstRate",
-            "Throttling",
-        ])
+        .code(&["RateQuota", "AllocationQuota", "BurstRate", "LimitRequests", "LimitBurstRate", "Throttling"])
         .text(&["allocated quota exceeded", "requests throttling triggered"])
-        .example(r#"{"code":"Throttling.AllocationQuota","message":"Allocated quota exceeded"}"#),
+        .example(r#"{"code":"AllocationQuota","message":"Allocated quota exceeded"}"#),
     rule("dashscope.safety", ContentFilter)
         .decisive()
         .text(&["may contain inappropriate content"])
@@ -296,8 +289,8 @@ pub(super) const RULES: &[Rule] = &[
             "ModelAccountTpmRateLimitExceeded",
             "ModelAccountIpmRateLimitExceeded",
             "EndpointRateLimitExceeded",
-            "RateLimitExceeded.EndpointTPMExceeded",
-            "RateLimitExceeded.EndpointRPMExceeded",
+            "EndpointTPMExceeded",
+            "EndpointRPMExceeded",
             "SetLimitExceeded",
             "InflightBatchsizeExceeded",
         ])
@@ -312,16 +305,14 @@ pub(super) const RULES: &[Rule] = &[
     rule("volcengine.model", ModelUnavailable)
         .decisive()
         .code(&[
-            "InvalidEndpointOrModel.NotFound",
-            "InvalidEndpointOrModel.ModelIDAccessDisabled",
+            "InvalidEndpointOrModel",
+            "ModelIDAccessDisabled",
             "ModelNotOpen",
-            "InvalidEndpoint.ClosedEndpoint",
+            "ClosedEndpoint",
             "EndpointIsInvalid",
-            "AccessDenied.Unpurchased",
-            "Model.AccessDenied",
             "ModelNotFound",
         ])
-        .example(r#"{"error":{"code":"InvalidEndpointOrModel.NotFound"}}"#),
+        .example(r#"{"error":{"code":"InvalidEndpointOrModel"}}"#),
     rule("volcengine.safety", ContentFilter)
         .decisive()
         .code(&[

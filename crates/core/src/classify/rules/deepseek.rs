@@ -4,7 +4,7 @@ use crate::classify::rule::{Rule, rule};
 use crate::kind::FailureKind::{AuthError, ContentFilter, InvalidRequest, Overloaded, QuotaExhausted};
 
 pub(super) const RULES: &[Rule] = &[
-    rule("deepseek.balance", QuotaExhausted).decisive().text(&[r"\x22insufficient balance\x22"]).example(
+    rule("deepseek.balance", QuotaExhausted).decisive().text(&[r"insufficient balance\x22"]).example(
         r#"{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}"#,
     ),
     rule("deepseek.auth_fails", AuthError)

@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("dotnet.unknown_host", NetworkPermanent)
         .decisive()
         .text(&["no such host is known", "remote name could not be resolved"])
-        .example("No such host is known."),
+        .example("The remote name could not be resolved: api.x.test"),
     rule("dotnet.tls", NetworkPermanent)
         .decisive()
         .text(&[

@@ -8,7 +8,7 @@ use crate::kind::FailureKind::{
 pub(super) const RULES: &[Rule] = &[
     rule("go.no_such_host", NetworkPermanent)
         .decisive()
-        .text(&[r": no such host\b"])
+        .text(&[r"no such host\b"])
         .example("dial tcp: lookup api.x.test on 10.0.0.2:53: no such host"),
     rule("go.dns_misbehaving", NetworkTransient)
         .decisive()
@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("reading body: unexpected EOF"),
     connection("go.eof", NetworkTransient)
         .class()
-        .text(&[r"(?:post|get) \x22?\S{1,120}\x22?: eof\b", ": eof$"])
+        .text(&[r"(?:post|get) \x22?\S{1,120}\x22?: eof\b", "eof$"])
         .example(r#"Post "https://api.x.test/v1": EOF"#),
     rule("go.http2_stream", StreamInterrupted)
         .text(&[r"stream error: stream id \d", "http2: server sent goaway~(?:stream|while)", "rst_stream"])

@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("models/gemini-1.5-pro is not found for API version v1beta, or is not supported for generateContent."),
     rule("google.blocked_prompt", ContentFilter)
         .decisive()
-        .text(&[r"\x22blockreason\x22: ?\x22(?:safety|other|blocklist|prohibited_content|image_safety|model_armor|jailbreak)\x22", "candidate was blocked due to", r"check the .?response\.prompt_feedback"])
+        .text(&[r"blockreason\x22: ?\x22(?:safety|other|blocklist|prohibited_content|image_safety|model_armor|jailbreak)\x22", "candidate was blocked due to", r"check the .?response\.prompt_feedback"])
         .not(&[r#"{"blockReason":"BLOCK_REASON_UNSPECIFIED""#])
         .example(r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}"#),
     rule("google.finish_reason", ContentFilter)
@@ -77,7 +77,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&["cachedcontent not found"])
         .example("CachedContent not found (or permission denied)"),
     rule("google.grpc_deadline", Timeout)
-        .text(&["deadline expired before operation could complete", r"\x22deadline_exceeded\x22"])
+        .text(&["deadline expired before operation could complete", r"deadline_exceeded\x22"])
         .example(r#"{"error":{"code":504,"status":"DEADLINE_EXCEEDED"}}"#),
     rule("google.unavailable", Overloaded)
         .text(&["spikes in demand", r"model is overloaded\. please try again later"])

@@ -32,10 +32,6 @@ pub(super) const RULES: &[Rule] = &[
     connection("grpc.deadline", Timeout)
         .text(&[r"statuscode\.deadline_exceeded", "code = deadlineexceeded", "4 deadline_exceeded"])
         .example("status = StatusCode.DEADLINE_EXCEEDED"),
-    rule("grpc.exhausted", RateLimit)
-        .class()
-        .text(&["code = resourceexhausted", "8 resource_exhausted"])
-        .example("8 RESOURCE_EXHAUSTED: x"),
     rule("grpc.message_size", InvalidRequest)
         .decisive()
         .text(&["received message larger than max", "sent message larger than max"])
@@ -43,14 +39,6 @@ pub(super) const RULES: &[Rule] = &[
     rule("grpc.cancelled", Cancelled)
         .text(&[r"code = cancell?ed\b", r"statuscode\.cancelled", "1 cancelled:"])
         .example("1 CANCELLED: x"),
-    rule("grpc.auth", AuthError)
-        .class()
-        .text(&[
-            "code = (?:unauthenticated|permissiondenied)",
-            r"statuscode\.(?:unauthenticated|permission_denied)",
-            "(?:7 permission_denied|16 unauthenticated):",
-        ])
-        .example("16 UNAUTHENTICATED: x"),
     rule("grpc.invalid", InvalidRequest)
         .hint()
         .code(&["UNIMPLEMENTED"])

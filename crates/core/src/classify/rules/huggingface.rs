@@ -7,10 +7,10 @@ use crate::kind::FailureKind::{
 
 pub(super) const RULES: &[Rule] = &[
     rule("huggingface.loading", Overloaded)
-        .text(&[r"\x22estimated_time\x22"])
+        .text(&[r"estimated_time\x22"])
         .example(r#"{"error":"Model bigscience/bloom is currently loading","estimated_time":20.0}"#),
     rule("huggingface.overloaded", Overloaded)
-        .text(&[r"\x22error_type\x22: ?\x22overloaded"])
+        .text(&[r"error_type\x22: ?\x22overloaded"])
         .example(r#"{"error":"Model is overloaded","error_type":"overloaded"}"#),
     rule("huggingface.included_credits", QuotaExhausted)
         .decisive()

@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
         .code(&["UnexpectedModelBehavior", "ToolRetryError"])
         .example("pydantic_ai.exceptions.UnexpectedModelBehavior: Exceeded maximum retries (1) for output validation"),
     rule("pydantic.validation", BadOutput)
-        .text(&[r"\b\d{1,3} validation errors? for \w"])
+        .text(&[r"validation errors? for \w"])
         .example("pydantic_core._pydantic_core.ValidationError: 1 validation error for Person"),
     rule("instructor.retries", BadOutput)
         .decisive()

@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
         "input (2311 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
     ),
     rule("llamacpp.loading", Overloaded)
-        .text(&[r"\x22loading model\x22"])
+        .text(&[r"loading model\x22"])
         .example(r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#),
     rule("llamacpp.slot", Overloaded)
         .text(&["no slots? available", "slot unavailable", "all slots are (?:busy|in use)"])
@@ -28,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("This server does not support completions."),
     rule("llamacpp.key", AuthError)
         .decisive()
-        .text(&[r"\x22invalid api key\x22"])
+        .text(&[r"invalid api key\x22"])
         .example(r#"{"error":{"message":"Invalid API Key","type":"authentication_error"}}"#),
     rule("llamacpp.assert", ProcessDied)
         .decisive()

@@ -7,7 +7,7 @@ use crate::kind::FailureKind::{Cancelled, NetworkPermanent, NetworkTransient, Pr
 pub(super) const RULES: &[Rule] = &[
     connection("posix.ECONNREFUSED", NetworkTransient)
         .code(&["ECONNREFUSED", "WSAECONNREFUSED", "ConnectionRefusedError"])
-        .text(&[r"\berrno 111\b", r"\(os error (?:111|61|10061)\)", r"\b(?:errno|error) 10061\b"])
+        .text(&[r"\berrno 111\b", r"os error (?:111|61|10061)\)", r"\b(?:errno|error) 10061\b"])
         .example("connect ECONNREFUSED 127.0.0.1:443"),
     connection("posix.ECONNRESET", NetworkTransient)
         .code(&[
@@ -21,22 +21,22 @@ pub(super) const RULES: &[Rule] = &[
         ])
         .text(&[
             r"\berrno (?:104|54|103)\b",
-            r"\(os error (?:104|54|103|10053|10054)\)",
+            r"os error (?:104|54|103|10053|10054)\)",
             r"\b(?:errno|error) 1005[34]\b",
         ])
         .example("read ECONNRESET"),
     connection("posix.EPIPE", NetworkTransient)
         .on(Surface::Process, ProcessDied)
         .code(&["EPIPE", "BrokenPipeError", "ERR_STREAM_WRITE_AFTER_END"])
-        .text(&[r"\(os error 32\)", r"\berrno 32\b"])
+        .text(&[r"os error 32\)", r"\berrno 32\b"])
         .example("write EPIPE"),
     rule("posix.EHOSTUNREACH", NetworkTransient)
         .code(&["EHOSTUNREACH", "ENETUNREACH", "ENETDOWN", "EHOSTDOWN", "EADDRNOTAVAIL", "ENONET"])
-        .text(&[r"\berrno (?:101|113|51|65|99)\b", r"\(os error (?:101|113|51|65|99|10051|10065)\)"])
+        .text(&[r"\berrno (?:101|113|51|65|99)\b", r"os error (?:101|113|51|65|99|10051|10065)\)"])
         .example("connect EHOSTUNREACH 10.0.0.1:443"),
     connection("posix.ETIMEDOUT", Timeout)
         .code(&["ETIMEDOUT", "ESOCKETTIMEDOUT", "ECONNTIMEDOUT", "WSAETIMEDOUT", "ETIME"])
-        .text(&[r"\berrno (?:110|60)\b", r"\(os error (?:110|60|10060)\)", r"\b(?:errno|error) 10060\b"])
+        .text(&[r"\berrno (?:110|60)\b", r"os error (?:110|60|10060)\)", r"\b(?:errno|error) 10060\b"])
         .example("connect ETIMEDOUT 10.0.0.1:443"),
     rule("posix.EAI_AGAIN", NetworkTransient)
         .decisive()
@@ -65,7 +65,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("Error: spawn claude ENOENT"),
     rule("posix.ENOMEM", ProcessDied)
         .code(&["ENOMEM"])
-        .text(&["cannot allocate memory", r"\(os error 12\)", r"\berrno 12\b"])
+        .text(&["cannot allocate memory", r"os error 12\)", r"\berrno 12\b"])
         .example("Cannot allocate memory (os error 12)"),
     rule("posix.EMFILE", ProcessDied)
         .code(&["EMFILE", "ENFILE"])
@@ -88,5 +88,5 @@ pub(super) const RULES: &[Rule] = &[
         .code(&["ESRCH", "ProcessLookupError", "ECHILD"])
         .text(&[r"\bno such process\b"])
         .example("kill: (4000000) - No such process"),
-    rule("posix.ECANCELED", Cancelled).text(&[r"\(os error 125\)"]).example("Operation canceled (os error 125)"),
+    rule("posix.ECANCELED", Cancelled).text(&[r"os error 125\)"]).example("Operation canceled (os error 125)"),
 ];

@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"std::bad_alloc", r"terminate called after throwing", r"trace/bpt trap", r"\bkilled: 9\b", r"exc_bad_access", r"\babort\(\) called\b", r"\bcore dumped\b", r"\bsegmentation fault\b", r"\bbus error\b", r"\billegal instruction\b", r"\bfloating point exception\b", r"\bstack smashing\b", r"\baccess violation\b", r"\bstack overflow\b~(?:abort|crash|core|exception)", "double free or corruption"])
         .example("Aborted (core dumped)"),
     rule("process.killed", ProcessDied)
-        .text(&[r"\b\d{1,8} (?:killed|terminated|aborted|hangup)\b", r"^(?:killed|terminated|aborted|hangup)\b", r"\b(?:process|worker|container|child|task runner|subprocess|session|agent|job)\b(?: \S{1,40}){0,2} (?:was |has been |got |is )?(?:killed|terminated unexpectedly|crashed|dead|died|gone)\b"])
+        .text(&[r"line \d{1,6}: \d{1,8} (?:killed|terminated|aborted|hangup)\b", r"zsh: (?:killed|terminated|abort)", r"^(?:killed|terminated|aborted|hangup)\b", r"\b(?:process|worker|container|child|task runner|subprocess|session|agent|job)\b(?: \S{1,40}){0,2} (?:was |has been |got |is )?(?:killed|terminated unexpectedly|crashed|dead|died|gone)\b"])
         .example("bash: line 1:  4054 Killed                  sh -c x"),
     rule("process.command_missing", ProcessDied)
         .decisive()

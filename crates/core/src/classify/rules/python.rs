@@ -17,7 +17,6 @@ pub(super) const RULES: &[Rule] = &[
             "ConnectionTimeoutError",
             "ConnectTimeoutError",
             "ReadTimeoutError",
-            "asyncio.TimeoutError",
             "TimeoutExpired",
         ])
         .example("httpx.PoolTimeout: "),
@@ -127,7 +126,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("python.attribute", BadOutput)
         .text(&[
             "object has no attribute '(?:choices|content|candidates|message|delta|output|usage|text)'",
-            "'nonetype' object is not (?:subscriptable|iterable)",
+            "nonetype' object is not (?:subscriptable|iterable)",
             "keyerror: '(?:choices|content|candidates|message)'",
         ])
         .example("AttributeError: 'str' object has no attribute 'choices'"),

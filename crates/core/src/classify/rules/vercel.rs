@@ -4,9 +4,6 @@ use crate::classify::rule::{Rule, rule};
 use crate::kind::FailureKind::{BadOutput, InvalidRequest, ModelUnavailable, Unknown};
 
 pub(super) const RULES: &[Rule] = &[
-    rule("vercel.no_object", BadOutput)
-        .code(&["NoObjectGeneratedError", "TypeValidationError", "InvalidToolInputError", "NoSuchToolError"])
-        .example("AI_NoObjectGeneratedError"),
     rule("vercel.unsupported", InvalidRequest)
         .decisive()
         .code(&[

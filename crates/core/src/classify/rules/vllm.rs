@@ -1,7 +1,7 @@
 //! vLLM, SGLang and TensorRT-LLM.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::{ContextLimit, InvalidRequest, ModelUnavailable, Overloaded, ProcessDied, ServerError};
+use crate::kind::FailureKind::{ContextLimit, InvalidRequest, ModelUnavailable, Overloaded, ProcessDied};
 
 pub(super) const RULES: &[Rule] = &[
     rule("vllm.context", ContextLimit)

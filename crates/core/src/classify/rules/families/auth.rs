@@ -100,7 +100,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:auth|authorization|login|sign-in) (?:failed|required|error|fails|failure)\b",
             r"\b(?:access|permission) (?:was |is |has been )?denied\b",
             r"\bnot (?:authori[sz]ed|authenticated|permitted to|logged in|signed in|allowed to (?:access|use|perform))\b",
-            r"\b(?:is|are|was|been|request|error|http|403|access|status|:) forbidden\b",
+            r"\b(?:is|are|was|been|request|error|http|403|access|status|error:|http:) forbidden\b",
             r"^forbidden\b",
             r"\bfailed to authenticate\b",
             r"\b(?:does not|doesn't|do not|don't|no) have (?:the )?(?:\S{1,20} )?(?:permissions?|access|authorization|rights|scopes?|privileges)\b",

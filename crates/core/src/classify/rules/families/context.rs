@@ -33,7 +33,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
-            r"\b(?:max(?:imum)?|available|model'?s?|total|allowed|supported) context (?:length|size|window)\b~(?:is \d|of \d|exceed|: ?\d|\d tokens)",
+            r"\b(?:max(?:imum)?|available|model'?s?|total|allowed|supported) context (?:length|size|window)\b~(?:is (?:only )?\d{1,9}(?: tokens|,|\.|$)|of \d|exceed|: ?\d|\d tokens)",
             r"\bcontext (?:length|window|size|limit)\b~(?:exceed|too (?:long|large|big)|overflow|is full|reached|surpass|over\b)",
             r"\b(?:exceed|exceeds|exceeded|exceeding|over|beyond|surpass(?:es|ed)?|larger than|greater than|longer than|outside|less than|fit (?:in|into|within)|out of|reached|overflow\w{0,4}|bigger than)\b~\bcontext (?:length|window|size|limit)\b",
             r"\bcontext[- ](?:window )?(?:overflow|exceeded|too (?:long|large)|is too long|full)\b",
@@ -52,7 +52,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:exceed|exceeds|exceeded|over|above)\b (?:\S{1,20} ){0,4}(?:token limit|tokens limit|limit of \d{1,9} (?:input )?tokens|maximum (?:number of )?(?:input |prompt )?tokens|maximum input|maximum prompt|max(?:imum)? sequence length|maximum allowed (?:number of )?(?:input )?tokens|model's max|max_model_len|n_ctx)",
             r"\btoken limit (?:has been |was )?(?:exceeded|reached)",
             r"\btoken (?:count|length)\b~\b(?:exceeds|exceeded|too)\b",
-            r"\b\d{3,9} tokens?\b~(?:>|exceeds?|is greater than|is more than|is larger than)~\b\d{3,9}\b",
+            r"\btokens?\)?~(?:>|exceeds|is greater than|is more than|is larger than)~\b\d{3,9}\b",
             r"must (?:have|be|contain) (?:less|fewer|shorter) than \d{2,9} tokens",
             r"\btoo many (?:input |prompt |total )tokens\b",
             r"\btoo many tokens (?:in|for) (?:the |your |this )?(?:prompt|input|request|context|model|message)",

@@ -83,7 +83,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno (?:available |healthy |active |allowed )?(?:providers?|endpoints?|channels?|distributors?|instances?|backends?|routes?|upstreams?|accounts?)\b(?: is| are)?~\bmodel\b",
             r"\bno (?:allowed |available )?(?:providers|endpoints)\b~(?:available|found|matching|support)",
             r"\bmodel\b(?:[^.;]|\.\S){0,60}\bend[- ]of[- ]life\b",
-            r"\b['\x22`]?[\w./:@-]{3,80}['\x22`]? is not a (?:valid|known|supported|recognized) model\b",
+            r"\bis not a (?:valid|known|supported|recognized) model\b",
             r"\bmodel\b~\bnot (?:currently )?available (?:in|for) (?:your|this) (?:region|country|location|plan|account)",
         ])
         .not(&["The model service is overloaded"])

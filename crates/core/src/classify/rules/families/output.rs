@@ -34,12 +34,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["Failed to parse the JSON body of the request"])
         .example("The answer contains malformed JSON"),
     rule("output.schema", BadOutput)
-        .text(&[r"[a-z_]\.validationerror\b", r"\binvalid (?:input|option|enum value|literal value|discriminator value|string|union): ?(?:expected|must)\b", r"\bexpected `\w{1,20}`, got `\w{1,20}`", r"\bis not valid under any of the given schemas\b", r"\bis not of type '\w{1,12}'", r"\bis a required property\b", r"\bis not one of \[", r"\bunexpected (?:response|output|reply) (?:format|shape|structure|type|schema|from the model)\b", r"\bexpected (?:object|array|string|number|boolean), received\b", 
+        .text(&[r"validationerror: ", r"\binvalid (?:input|option|enum value|literal value|discriminator value|string|union): ?(?:expected|must)\b", r"\bexpected `\w{1,20}`, got `\w{1,20}`", r"\bis not valid under any of the given schemas\b", r"\bis not of type '\w{1,12}'", r"\bis a required property\b", r"\bis not one of \[", r"\bunexpected (?:response|output|reply) (?:format|shape|structure|type|schema|from the model)\b", r"\bexpected (?:object|array|string|number|boolean), received\b", 
             r"\b(?:did not|does not|doesn't|didn't|failed to|not) (?:match|conform|comply|adhere|satisfy|validate)(?: to| with| against)? (?:the )?(?:\S{1,20} )?(?:schema|json schema|format|expected format|type)\b",
             r"\bfailed validating '",
             r"\bschema validation (?:failed|error)",
             r"\btype validation failed\b",
-            r"\b\d{1,3} validation errors? for\b",
+            r"\bvalidation errors? for\b",
             r"\bfailed schema\b",
             r"\bresponse validation (?:failed|error)\b",
             r"\bno object generated\b",
@@ -72,7 +72,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:response|completion|model|candidate|provider|llm|api)\b~\b(?:was|is|returned|contained|contains|has|had|with|produced) (?:an )?(?:empty|no (?:content|choices|candidates|text|output|parts|message))\b",
             r"\bmodel (?:returned|output|produced) (?:nothing|no)\b",
             r"has no attribute '(?:choices|content|candidates|message|delta|text|usage)'",
-            r"\b'nonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
+            r"\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
             r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
             r"\bresponse\.(?:text|parts|candidates)\b~\b(?:requires|only works|none were returned|empty)",
             r"\bno_?content\b",

@@ -101,7 +101,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:upgrade|increase) (?:your )?(?:plan|subscription)~(?:continue|more|access|credits)",
             r"\busage limit (?:reached|exceeded)",
             r"you've hit your (?:\S{1,20} ){0,3}limit",
-            r"\b\d{1,2}[- ]?h(?:ou)?r(?:ly)? (?:usage |message )?limit (?:reached|exceeded|hit)",
+            r"\b(?:hour|hr|hourly) (?:usage |message )?limit (?:reached|exceeded|hit)",
         ])
         .window()
         .example("You have reached your plan limit. Upgrade to continue.")
@@ -113,7 +113,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:daily|weekly|monthly|yearly|today's|this month's|24[- ]?hour)\b~(?:limit|quota|allowance|cap|usage|budget|maximum|rate limit|allocation|calls?|requests)~(?:reached|exceeded|exhausted|hit|used|met|over|consumed|depleted)",
             r"\b(?:reached|exceeded|exhausted|hit|used|over|exceeds|consumed)~\b(?:daily|weekly|monthly|yearly|today's|this month's|24[- ]?hour)\b",
             r"\btry again tomorrow\b",
-            r"\((?:rpd|tpd)\)",
+            r"\b(?:rpd|tpd)\)",
             r"\b(?:requests|tokens|calls|messages|queries)[-_ ]per[-_ ](?:day|week|month)\b",
             r"per(?:day|month|week)(?:per|_|-|\b)",
         ])

@@ -60,7 +60,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.per_minute", RateLimit)
         .text(&[
             r"\b(?:tokens|requests|images|queries|messages|input tokens|output tokens)[- _]per[- _](?:min|minute|second|sec|hour)\b",
-            r"\((?:rpm|tpm|rps|itpm|otpm)\)",
+            r"\b(?:rpm|tpm|rps|itpm|otpm)\)",
             r"\b(?:rpm|tpm|qps|rps) (?:limit|quota)",
             r"\bconcurren(?:cy|t)[- ](?:request |requests )?(?:limit|quota)\b~(?:exceed|reach|hit)",
             r"\b(?:exceed|reach|hit)(?:s|ed)?~\bconcurren(?:cy|t)[- ](?:request |requests )?(?:limit|quota)\b",
@@ -68,8 +68,4 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"per[- _]?(?:minute|second)(?:per|_|-|\b)~(?:limit|quota|exceed)",
         ])
         .example("Limit of 20000 tokens per minute exceeded"),
-    // Names both the limit and its window: the advice that follows it decides nothing.
-    rule("rate.minute_limit", RateLimit)
-        .text(&[r"\brate limit\b[^{}]{0,120}\b(?:tokens|requests) per (?:min|minute|second|hour)\b"])
-        .example("This request would exceed the rate limit for your organization of 1,000 tokens per minute"),
 ];

@@ -1,0 +1,232 @@
+//! Error codes: which words of a text are one, in any spelling.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
+
+/// Shorter and longer words are no codes.
+const WORD_BYTES: Range<usize> = 3..65;
+
+/// Fields whose value is an error code.
+const CODE_FIELDS: &[&str] = &[
+    "code",
+    "type",
+    "status",
+    "reason",
+    "error",
+    "err",
+    "kind",
+    "name",
+    "__type",
+    "errno",
+    "error_code",
+    "error_type",
+    "errorcode",
+    "errortype",
+    "err_code",
+    "errcode",
+    "error_name",
+    "exception",
+    "subcode",
+    "category",
+    "cause",
+    "ret",
+    "finish_reason",
+    "finishreason",
+    "native_finish_reason",
+    "stop_reason",
+    "stopreason",
+    "blockreason",
+    "block_reason",
+    "status_code",
+    "statuscode",
+    "x-amzn-errortype",
+    "x-ms-error-code",
+    "x-error-code",
+    "provider_error_code",
+    "resultcode",
+    "error_msg",
+];
+
+/// Every known code, by the hash of its letters and digits.
+#[derive(Default)]
+pub(super) struct Codes {
+    by_hash: HashMap<u64, Vec<Code>, BuildHasherDefault<Ready>>,
+}
+
+struct Code {
+    letters: Box<[u8]>,
+    rule: u16,
+    /// It can be nothing but a code, wherever it stands.
+    anywhere: bool,
+}
+
+impl Codes {
+    /// Adds a code of a rule.
+    pub(super) fn add(&mut self, code: &str, rule: u16) {
+        let letters = code.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
+        let letters: Box<[u8]> = letters.collect();
+        let hash = hash(letters.iter().copied());
+        self.by_hash.entry(hash).or_default().push(Code { letters, rule, anywhere: is_identifier(code) });
+    }
+
+    /// Calls `report` for every word of a text that is spelled like a code: the rule, the place,
+    /// and whether the word can be nothing else.
+    pub(super) fn find(&self, text: &[u8], mut report: impl FnMut(u16, Range<usize>, bool)) {
+        let mut at = 0;
+        while at < text.len() {
+            let start = at;
+            let mut shape = 0;
+            while at < text.len() && CLASSES[usize::from(text[at])] != 0 {
+                shape |= CLASSES[usize::from(text[at])] << u32::from(at > start);
+                at += 1;
+            }
+            let word = &text[start..at];
+            at += 1;
+            // Few words look like a code or stand where one may: only those are looked up.
+            let shaped = shape & (JOINT | INNER_CAPITAL) != 0;
+            if !WORD_BYTES.contains(&word.len()) || !shaped && !may_be_value(&text[..start]) {
+                continue;
+            }
+            let letters = || word.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase);
+            let Some(codes) = self.by_hash.get(&hash(letters())) else { continue };
+            // With hyphens it may be an ordinary compound: "rate-limit".
+            let shaped = shaped && !word.contains(&b'-');
+            for code in codes.iter().filter(|code| letters().eq(code.letters.iter().copied())) {
+                report(code.rule, start..start + word.len(), shaped && code.anywhere);
+            }
+        }
+    }
+}
+
+/// Whether the word at `span` is meant as a code: not the name of a field, and the value of a
+/// field unless it can be nothing else.
+pub(super) fn is_code(lower: &[u8], span: &Range<usize>, anywhere: bool) -> bool {
+    if matches!(lower[span.end..], [b'"' | b'\'', b':', ..]) {
+        return false;
+    }
+    anywhere || is_code_field(&lower[..span.start])
+}
+
+/// Whether `before` ends in the name of a code field and its separator: `"code": "`, `code=`.
+fn is_code_field(before: &[u8]) -> bool {
+    let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'`' | b' ');
+    let before = trim_end(before, is_quote);
+    let Some((b':' | b'=', before)) = before.split_last() else { return false };
+    let before = trim_end(before, is_quote);
+    let name = before.iter().rev().take_while(|byte| is_word(**byte)).count();
+    let name = &before[before.len() - name..];
+    CODE_FIELDS.iter().any(|field| field.as_bytes() == name)
+}
+
+fn trim_end(bytes: &[u8], drop: impl Fn(u8) -> bool) -> &[u8] {
+    let kept = bytes.iter().rposition(|byte| !drop(*byte)).map_or(0, |last| last + 1);
+    &bytes[..kept]
+}
+
+/// Whether a code cannot be mistaken for an ordinary word: several words in one, or capitals that
+/// no word has.
+fn is_identifier(code: &str) -> bool {
+    let capitals = code.bytes().filter(u8::is_ascii_uppercase).count();
+    let small = code.bytes().filter(u8::is_ascii_lowercase).count();
+    let shouted = small == 0 && capitals >= 5;
+    let humps = small > 0 && (capitals >= 2 || code.as_bytes()[1..].iter().any(u8::is_ascii_uppercase));
+    let joined = code.contains('_') && capitals + small > 0;
+    shouted || humps || joined
+}
+
+/// Classes of the bytes of a word; zero ends it. Shifted by one, a capital inside the word.
+const OTHER: u8 = 1;
+const CAPITAL: u8 = 2;
+const INNER_CAPITAL: u8 = CAPITAL << 1;
+const JOINT: u8 = 8 | 16;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'A'..=b'Z' => CAPITAL,
+            b'_' => 8,
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => OTHER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// Whether a word after `before` may be the value of a field.
+fn may_be_value(before: &[u8]) -> bool {
+    match before {
+        [.., b'"' | b'\'' | b'=' | b':'] | [.., b':' | b'=', b' '] => true,
+        _ => false,
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] != 0
+}
+
+/// Cheap, because what it finds is compared letter by letter.
+fn hash(letters: impl Iterator<Item = u8>) -> u64 {
+    let hash = letters.fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    // The map uses the highest bits.
+    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Passes on a key that is a hash already.
+#[derive(Default)]
+struct Ready(u64);
+
+impl Hasher for Ready {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 ^= hash(bytes.iter().copied());
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finds(code: &str, text: &str) -> bool {
+        let mut codes = Codes::default();
+        codes.add(code, 7);
+        let lower = text.to_ascii_lowercase().into_bytes();
+        let mut found = false;
+        codes.find(text.as_bytes(), |_, span, shaped| found |= is_code(&lower, &span, shaped));
+        found
+    }
+
+    #[test]
+    fn a_code_counts_as_a_field_or_where_it_can_be_nothing_else() {
+        assert!(finds("tokens", r#"{"type": "tokens"}"#));
+        assert!(finds("1302", "{'code': '1302'}"));
+        assert!(finds("1302", "code=1302,"));
+        assert!(finds("insufficient_balance_error", "402 insufficient_balance_error (1008)"));
+        assert!(!finds("1302", "1302 tokens"));
+        assert!(!finds("tokens", r#"{"max":"tokens"}"#));
+        assert!(!finds("rate_limit_exceeded", "my_rate_limit_exceeded_2"));
+        assert!(!finds("rate_limit", r#"{"rate_limit": {"used": 3}}"#));
+        assert!(!finds("limit_requests", "x-ratelimit-limit-requests: 7"));
+        assert!(!finds("rate_limit", "the rate-limit page"));
+    }
+
+    #[test]
+    fn every_spelling_is_known() {
+        for text in
+            ["rate_limit_error", "RateLimitError", "RATE_LIMIT_ERROR", "openai.RateLimitError:", "rateLimitError"]
+        {
+            assert!(finds("rate_limit_error", text), "{text}");
+        }
+        assert!(finds("SSLEOFError", "ssl.SSLEOFError(8)") && finds("ECONNRESET", "read ECONNRESET"));
+    }
+}

@@ -1,0 +1,558 @@
+//! Phrases: patterns compiled for one purpose, to be tried where their first word stands.
+//!
+//! A pattern is written as a regular expression and means the same; it may not be unbounded and
+//! must begin with a word, so that a text can be searched for a thousand patterns at once: look
+//! up every word of it, and run the few patterns that begin so. Running means plain backtracking
+//! with a budget. A regex engine would do more than is asked, and with so many patterns it is too
+//! slow: one `RegexSet` over the table takes milliseconds for one error (see the benchmark).
+
+use std::ops::Range;
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+/// Steps one try may take. The longest honest one takes some hundred.
+const STEPS_MAX: u32 = 6_000;
+/// The part of a first word that is looked up.
+pub(super) const KEY_BYTES: usize = 4;
+/// How finely words are told apart before anything is compared.
+pub(super) const NOTE_BITS: usize = 2048;
+/// How many conditions are checked before a pattern is run; more rule out little.
+const NEEDS_MAX: usize = 2;
+/// Repetitions of anything that may be at least this long are gaps: what follows begins a word.
+const GAP_BYTES_MIN: u32 = 20;
+/// A pattern that begins in more ways than this should be two.
+const STARTS_MAX: usize = 160;
+
+/// A compiled pattern.
+pub(super) struct Phrase {
+    program: Box<[Step]>,
+    /// How its matches begin.
+    pub(super) starts: Vec<Vec<u8>>,
+    /// Notes of words that its matches hold further on: one of each list.
+    pub(super) needs: Vec<Vec<u16>>,
+}
+
+/// Why a pattern cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// It is no regular expression.
+    Syntax(String),
+    /// It repeats something without end.
+    Unbounded,
+    /// It does not begin with a word, or in too many ways.
+    NoStart,
+}
+
+enum Step {
+    Literal(Box<[u8]>),
+    Class(Set),
+    Look(Look),
+    /// Goes on at one of the places, each of which begins with its byte.
+    Choice(Box<[(u8, u16)]>),
+    /// Goes on behind, or else at the other place; not behind if the next byte cannot begin it.
+    Split { first: Option<Set>, other: usize },
+    Jump(usize),
+    /// Between `min` and `max` bytes of a set, then the rest.
+    Run { set: Set, min: u32, max: u32, longest_first: bool, next: Option<Set> },
+    /// Up to `max` bytes of anything, then what begins a word.
+    Gap { max: u32, next: Set },
+    /// An end of the value that a pattern reads out.
+    Mark(usize),
+    Done,
+}
+
+/// A set of bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Set([u64; 4]);
+
+impl Phrase {
+    /// Compiles `pattern`, in which `~` stands for up to sixty bytes of anything
+    /// before a word or a sign.
+    pub(super) fn new(pattern: &str) -> Result<Self, Unusable> {
+        let pattern = pattern.replace('~', ".{0,60}");
+        let parser = ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern);
+        let hir = parser.map_err(|error| Unusable::Syntax(error.to_string()))?;
+        if hir.properties().maximum_len().is_none() {
+            return Err(Unusable::Unbounded);
+        }
+        let mut starts = starts(&[&hir]).filter(|starts| starts.len() <= STARTS_MAX).ok_or(Unusable::NoStart)?;
+        starts.sort();
+        // One that begins with another is found with it.
+        starts.dedup_by(|longer, shorter| longer.starts_with(shorter));
+        let mut program = Vec::new();
+        compile(&hir, &mut program);
+        program.push(Step::Done);
+        look_ahead(&mut program);
+        Ok(Self { program: program.into(), starts, needs: needs(&hir) })
+    }
+
+    /// Where a match that begins at `at` ends.
+    pub(super) fn end(&self, text: &[u8], words: &[u32], at: usize) -> Option<usize> {
+        let mut run = Runner { program: &self.program, text, words, marks: [0; 2], steps: STEPS_MAX };
+        run.from(0, at)
+    }
+
+    /// The value that a match beginning at `at` reads out.
+    pub(super) fn value(&self, text: &[u8], words: &[u32], at: usize) -> Option<Range<usize>> {
+        let mut run = Runner { program: &self.program, text, words, marks: [0; 2], steps: STEPS_MAX };
+        run.from(0, at)?;
+        let [start, end] = run.marks;
+        (start < end).then_some(start..end)
+    }
+}
+
+struct Runner<'a> {
+    program: &'a [Step],
+    text: &'a [u8],
+    /// Where words begin.
+    words: &'a [u32],
+    marks: [usize; 2],
+    steps: u32,
+}
+
+impl Runner<'_> {
+    /// Where the match ends that goes on like this.
+    fn from(&mut self, mut step: usize, mut at: usize) -> Option<usize> {
+        loop {
+            match &self.program[step] {
+                Step::Literal(literal) => {
+                    let fits = self.text.len() >= at + literal.len()
+                        && self.text[at..].iter().zip(literal).all(|(a, b)| a == b);
+                    if !fits {
+                        return None;
+                    }
+                    at += literal.len();
+                }
+                Step::Class(set) => {
+                    if !self.text.get(at).is_some_and(|byte| set.has(*byte)) {
+                        return None;
+                    }
+                    at += 1;
+                }
+                Step::Look(look) => {
+                    if !holds(*look, self.text, at) {
+                        return None;
+                    }
+                }
+                Step::Split { first, other } => {
+                    let other = *other;
+                    if self.may_go_on(first.as_ref(), at)
+                        && let Some(end) = self.from(step + 1, at)
+                    {
+                        return Some(end);
+                    }
+                    step = other;
+                    continue;
+                }
+                Step::Choice(places) => {
+                    let byte = *self.text.get(at)?;
+                    for (_, place) in places.iter().filter(|(first, _)| *first == byte) {
+                        self.steps = self.steps.checked_sub(1)?;
+                        if let Some(end) = self.from(usize::from(*place), at) {
+                            return Some(end);
+                        }
+                    }
+                    return None;
+                }
+                Step::Jump(to) => {
+                    step = *to;
+                    continue;
+                }
+                Step::Run { set, min, max, longest_first, next } => {
+                    let (min, longest_first) = (*min as usize, *longest_first);
+                    let rest = &self.text[at..];
+                    let len = rest.iter().take(*max as usize).take_while(|byte| set.has(**byte)).count();
+                    let mut tries = min..len + 1;
+                    while let Some(len) = if longest_first { tries.next_back() } else { tries.next() } {
+                        if self.may_go_on(next.as_ref(), at + len)
+                            && let Some(end) = self.from(step + 1, at + len)
+                        {
+                            return Some(end);
+                        }
+                    }
+                    return None;
+                }
+                Step::Gap { max, next } => {
+                    let last = (at + *max as usize) as u32;
+                    let nearest = self.words.partition_point(|word| (*word as usize) < at);
+                    for word in self.words[nearest..].iter().take_while(|word| **word <= last) {
+                        let at = *word as usize;
+                        if self.may_go_on(Some(next), at)
+                            && let Some(end) = self.from(step + 1, at)
+                        {
+                            return Some(end);
+                        }
+                    }
+                    return None;
+                }
+                Step::Mark(index) => self.marks[*index] = at,
+                Step::Done => return Some(at),
+            }
+            step += 1;
+        }
+    }
+
+    /// Whether the byte at `at` can begin what follows, and the budget allows to find out.
+    fn may_go_on(&mut self, first: Option<&Set>, at: usize) -> bool {
+        let fits = first.is_none_or(|first| self.text.get(at).is_some_and(|byte| first.has(*byte)));
+        if fits {
+            self.steps = self.steps.saturating_sub(1);
+        }
+        fits && self.steps > 0
+    }
+}
+
+fn holds(look: Look, text: &[u8], at: usize) -> bool {
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    match look {
+        Look::Start => at == 0,
+        // Flattened text ends in a blank where a line did.
+        Look::End => text[at..].iter().all(|byte| *byte == b' '),
+        Look::WordAscii => is_word(text[..at].last()) != is_word(text.get(at)),
+        Look::WordAsciiNegate => is_word(text[..at].last()) == is_word(text.get(at)),
+        // The table uses no others, which its test would show.
+        _ => false,
+    }
+}
+
+fn compile(hir: &Hir, program: &mut Vec<Step>) {
+    match hir.kind() {
+        HirKind::Empty => {}
+        HirKind::Literal(literal) => program.push(Step::Literal(literal.0.clone())),
+        HirKind::Class(class) => match letters(class) {
+            Some(letters) => choose(letters.len(), program, |index, program| {
+                program.push(Step::Literal(letters[index].as_slice().into()));
+                letters[index][0]
+            }),
+            None => program.push(Step::Class(Set::of(class))),
+        },
+        HirKind::Look(look) => program.push(Step::Look(*look)),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| compile(part, program)),
+        HirKind::Capture(capture) => {
+            program.push(Step::Mark(0));
+            compile(&capture.sub, program);
+            program.push(Step::Mark(1));
+        }
+        HirKind::Alternation(branches) if branches.iter().all(|branch| first_byte(branch).is_some()) => {
+            choose(branches.len(), program, |index, program| {
+                compile(&branches[index], program);
+                first_byte(&branches[index]).unwrap_or_default()
+            });
+        }
+        HirKind::Alternation(branches) => {
+            let mut jumps = Vec::new();
+            for (index, branch) in branches.iter().enumerate() {
+                let split = program.len();
+                let is_last = index + 1 == branches.len();
+                if !is_last {
+                    program.push(Step::Split { first: None, other: 0 });
+                }
+                compile(branch, program);
+                if !is_last {
+                    jumps.push(program.len());
+                    program.push(Step::Jump(0));
+                    program[split] = Step::Split { first: None, other: program.len() };
+                }
+            }
+            let end = program.len();
+            jumps.into_iter().for_each(|jump| program[jump] = Step::Jump(end));
+        }
+        HirKind::Repetition(repetition) => {
+            let max = repetition.max.unwrap_or(repetition.min);
+            if let Some(set) = single(&repetition.sub) {
+                // Gaps are short where they match, numbers are read whole.
+                let longest_first = set != Set::ANY || max < GAP_BYTES_MIN;
+                program.push(Step::Run { set, min: repetition.min, max, longest_first, next: None });
+                return;
+            }
+            (0..repetition.min).for_each(|_| compile(&repetition.sub, program));
+            let mut splits = Vec::new();
+            for _ in repetition.min..max {
+                splits.push(program.len());
+                program.push(Step::Split { first: None, other: 0 });
+                compile(&repetition.sub, program);
+            }
+            let end = program.len();
+            splits.into_iter().for_each(|split| program[split] = Step::Split { first: None, other: end });
+        }
+    }
+}
+
+/// Adds a choice of `count` branches; `branch` adds one and returns the byte it begins with.
+fn choose(count: usize, program: &mut Vec<Step>, branch: impl Fn(usize, &mut Vec<Step>) -> u8) {
+    let choice = program.len();
+    program.push(Step::Done);
+    let mut places = Vec::new();
+    let mut jumps = Vec::new();
+    for index in 0..count {
+        let place = program.len() as u16;
+        places.push((branch(index, program), place));
+        jumps.push(program.len());
+        program.push(Step::Jump(0));
+    }
+    let end = program.len();
+    jumps.into_iter().for_each(|jump| program[jump] = Step::Jump(end));
+    program[choice] = Step::Choice(places.into());
+}
+
+/// The members of a class that has some beyond ASCII, which the parser makes of `(?:过|出)`.
+fn letters(class: &Class) -> Option<Vec<Vec<u8>>> {
+    let Class::Unicode(letters) = class else { return None };
+    let beyond = letters.iter().any(|range| !range.end().is_ascii());
+    let members = letters.iter().flat_map(|range| range.start()..=range.end());
+    beyond.then(|| members.map(|letter| letter.to_string().into_bytes()).collect())
+}
+
+/// The byte a pattern begins with, if it can be no other.
+fn first_byte(hir: &Hir) -> Option<u8> {
+    match hir.kind() {
+        HirKind::Literal(literal) => literal.0.first().copied(),
+        HirKind::Concat(parts) => first_byte(parts.first()?),
+        _ => None,
+    }
+}
+
+/// The set of a pattern that is one byte long.
+fn single(hir: &Hir) -> Option<Set> {
+    match hir.kind() {
+        HirKind::Class(class) if letters(class).is_none() => Some(Set::of(class)),
+        HirKind::Literal(literal) => match *literal.0 {
+            [byte] => Some(Set::EMPTY.with(byte)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Notes for every choice which bytes can begin what it leads to.
+fn look_ahead(program: &mut [Step]) {
+    for index in 0..program.len() {
+        let ahead = first(program, index + 1);
+        match &mut program[index] {
+            Step::Split { first, .. } => *first = ahead,
+            Step::Run { next, .. } => *next = ahead,
+            _ => {}
+        }
+        // Where only a word can follow, the beginnings of words are the only places to try.
+        if let Step::Run { set: Set::ANY, min: 0, max, next: Some(next), .. } = program[index]
+            && max >= GAP_BYTES_MIN
+            && next.bytes().all(|byte| byte.is_ascii_lowercase())
+        {
+            program[index] = Step::Gap { max, next };
+        }
+    }
+}
+
+/// The bytes that can begin the program at `step`; `None` if it may be done without one.
+fn first(program: &[Step], step: usize) -> Option<Set> {
+    match program.get(step)? {
+        Step::Literal(literal) => Some(Set::EMPTY.with(*literal.first()?)),
+        Step::Class(set) => Some(*set),
+        Step::Look(_) | Step::Mark(_) => first(program, step + 1),
+        Step::Jump(to) => first(program, *to),
+        Step::Choice(places) => Some(places.iter().fold(Set::EMPTY, |set, (first, _)| set.with(*first))),
+        Step::Split { other, .. } => Some(first(program, step + 1)?.or(first(program, *other)?)),
+        // A gap is longer than any word.
+        Step::Gap { .. } => Some(Set::ANY),
+        Step::Run { set, min: 0, .. } => Some(set.or(first(program, step + 1)?)),
+        Step::Run { set, .. } => Some(*set),
+        Step::Done => None,
+    }
+}
+
+/// How matches of `parts` in a row begin: at least [`KEY_BYTES`] of each where that is possible.
+fn starts(parts: &[&Hir]) -> Option<Vec<Vec<u8>>> {
+    let (part, rest) = parts.split_first()?;
+    let found = match part.kind() {
+        HirKind::Look(_) | HirKind::Empty => return starts(rest),
+        HirKind::Literal(literal) => extend(&literal.0, rest),
+        HirKind::Class(class) if letters(class).is_some() => {
+            letters(class)?.iter().flat_map(|letter| extend(letter, rest)).collect()
+        }
+        HirKind::Class(class) => {
+            let bytes: Vec<u8> = Set::of(class).bytes().collect();
+            if bytes.len() > 10 {
+                return None;
+            }
+            bytes.into_iter().flat_map(|byte| extend(&[byte], rest)).collect()
+        }
+        HirKind::Capture(capture) => starts(&prepend(&capture.sub, rest))?,
+        HirKind::Concat(concat) => {
+            let all: Vec<&Hir> = concat.iter().chain(rest.iter().copied()).collect();
+            starts(&all)?
+        }
+        HirKind::Alternation(branches) => {
+            let mut all = Vec::new();
+            for branch in branches {
+                all.extend(starts(&prepend(branch, rest))?);
+            }
+            all
+        }
+        HirKind::Repetition(repetition) if repetition.min == 0 => {
+            let mut all = starts(&prepend(&repetition.sub, rest))?;
+            all.extend(starts(rest)?);
+            all
+        }
+        HirKind::Repetition(repetition) => starts(&prepend(&repetition.sub, &[]))?,
+    };
+    Some(found)
+}
+
+/// What the words of a pattern after its first are noted as, the rarest lists first.
+fn needs(hir: &Hir) -> Vec<Vec<u16>> {
+    let HirKind::Concat(parts) = hir.kind() else { return Vec::new() };
+    let parts: Vec<&Hir> = parts.iter().collect();
+    let mut all = Vec::new();
+    for index in 1..parts.len() {
+        let begins_word = match parts[index - 1].kind() {
+            HirKind::Look(Look::WordAscii) => true,
+            HirKind::Repetition(gap) => gap.max.is_some_and(|max| max >= GAP_BYTES_MIN) && single(&gap.sub) == Some(Set::ANY),
+            _ => false,
+        };
+        let Some(starts) = starts(&parts[index..]) else { continue };
+        let is_noted = |start: &Vec<u8>| {
+            let word = start.trim_ascii_start();
+            word.len() >= KEY_BYTES && word[0].is_ascii_lowercase() && (begins_word || start[0] == b' ')
+        };
+        if !starts.is_empty() && starts.iter().all(is_noted) {
+            let mut notes: Vec<u16> = starts.iter().map(|start| note(key(start.trim_ascii_start())) as u16).collect();
+            notes.sort_unstable();
+            notes.dedup();
+            all.push(notes);
+        }
+    }
+    all.sort_by_key(Vec::len);
+    all.truncate(NEEDS_MAX);
+    all
+}
+
+/// The first bytes of a word.
+pub(super) fn key(start: &[u8]) -> u32 {
+    match start {
+        [a, b, c, d, ..] => u32::from_le_bytes([*a, *b, *c, *d]),
+        _ => start.iter().rev().fold(0, |key, byte| (key << 8) | u32::from(*byte)),
+    }
+}
+
+/// Where a key is noted.
+pub(super) fn note(key: u32) -> usize {
+    (key.wrapping_mul(0x85eb_ca6b) >> 16) as usize % NOTE_BITS
+}
+
+fn prepend<'a>(part: &'a Hir, rest: &[&'a Hir]) -> Vec<&'a Hir> {
+    std::iter::once(part).chain(rest.iter().copied()).collect()
+}
+
+/// `start`, with what can follow it if it is short.
+fn extend(start: &[u8], rest: &[&Hir]) -> Vec<Vec<u8>> {
+    if start.len() < KEY_BYTES
+        && let Some(rest) = starts(rest)
+        && rest.len() <= STARTS_MAX
+    {
+        return rest.into_iter().map(|rest| [start, &rest].concat()).collect();
+    }
+    vec![start.to_vec()]
+}
+
+impl Set {
+    const EMPTY: Self = Self([0; 4]);
+    /// What `.` means: any byte but a line break.
+    const ANY: Self = Self([!(1 << b'\n'), !0, !0, !0]);
+
+    fn of(class: &Class) -> Self {
+        let mut set = Self::EMPTY;
+        match class {
+            Class::Bytes(bytes) => {
+                for range in bytes.iter() {
+                    (range.start()..=range.end()).for_each(|byte| set = set.with(byte));
+                }
+            }
+            Class::Unicode(letters) => {
+                for range in letters.iter().filter(|range| range.end().is_ascii()) {
+                    (range.start()..=range.end()).for_each(|letter| set = set.with(letter as u8));
+                }
+            }
+        }
+        set
+    }
+
+    fn with(mut self, byte: u8) -> Self {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        self
+    }
+
+    fn or(self, other: Self) -> Self {
+        let [a, b, c, d] = self.0;
+        let [e, f, g, h] = other.0;
+        Self([a | e, b | f, c | g, d | h])
+    }
+
+    fn has(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] & (1 << (byte & 63)) != 0
+    }
+
+    fn bytes(self) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).filter(move |byte| self.has(*byte))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn starts_of(pattern: &str) -> String {
+        let phrase = Phrase::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+        let starts: Vec<_> = phrase.starts.iter().map(|start| String::from_utf8_lossy(start)).collect();
+        starts.join("|")
+    }
+
+    #[test]
+    fn patterns_are_looked_up_by_how_they_begin() {
+        let table = [
+            (r"\bcontext~exceed", "context"),
+            (r"\b(?:is|are) overloaded", "are overloaded|is overloaded"),
+            (r"(?:exceed|exceeds|exceeded)\b", "exceed"),
+            (r"(?:please )?wait (?:for )?\d", "please |wait "),
+            (r"cancell?ed", "cancel"),
+            (r"no [ab]c", "no ac|no bc"),
+        ];
+        for (pattern, expected) in table {
+            assert_eq!(starts_of(pattern), expected, "{pattern}");
+        }
+        assert_eq!(Phrase::new("a+b").err(), Some(Unusable::Unbounded));
+        assert_eq!(Phrase::new("[a-z]b").err(), Some(Unusable::NoStart));
+        assert!(matches!(Phrase::new("a("), Err(Unusable::Syntax(_))));
+    }
+
+    #[test]
+    fn values_are_read_whole() {
+        let phrase = Phrase::new(r"in (\d{1,9}(?:\.\d{1,9})?) ?s").unwrap();
+        let value = |text: &str| phrase.value(text.as_bytes(), &[], 0).map(|range| text[range].to_owned());
+        assert_eq!(value("in 3032.5 s").as_deref(), Some("3032.5"));
+        assert_eq!(value("in s"), None);
+    }
+
+    #[test]
+    fn a_hopeless_try_ends() {
+        let phrase = Phrase::new("a~b~c~d~e").unwrap();
+        let text = "a b ".repeat(100) + &"c d ".repeat(100);
+        let words: Vec<u32> = (0..800).step_by(2).collect();
+        assert_eq!(phrase.end(text.as_bytes(), &words, 0), None);
+    }
+
+    proptest! {
+        /// It means what a regex engine says it means.
+        #[test]
+        fn agrees_with_the_regex_engine(text in "[ab :0-9]{0,24}") {
+            for pattern in [r"a(?:b|ab?){0,2}:", r"ab? ?\d{1,3}\b", r"(?:ab|b).{0,9}: ?\d", r"b[a:]{1,3}$"] {
+                let ours = Phrase::new(pattern).unwrap();
+                let expanded = format!("^(?:{})", pattern.replace('$', " *$"));
+                let theirs = regex::bytes::RegexBuilder::new(&expanded).unicode(false).build().unwrap();
+                prop_assert_eq!(ours.end(text.as_bytes(), &[], 0).is_some(), theirs.is_match(text.as_bytes()), "{}", pattern);
+            }
+        }
+    }
+}
