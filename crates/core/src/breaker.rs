@@ -245,6 +245,15 @@ impl Breaker {
         self.lock().probes_in_flight(now)
     }
 
+    /// A number that changes with everything the breaker remembers, and with nothing else: two
+    /// equal ones mean that nothing was counted in between. For tests and simulations.
+    pub fn fingerprint(&self) -> u64 {
+        let machine = self.lock().fingerprint();
+        let gate = self.gate.load(Ordering::Acquire);
+        let run = u64::from(self.run.load(Ordering::Relaxed));
+        [gate, run, self.window.fingerprint()].into_iter().fold(machine, crate::window::mix)
+    }
+
     /// Puts a person's word over the breaker's own, or takes it back.
     pub fn set_override(&self, word: Option<Override>) {
         self.change(|machine, _| machine.word = word);

@@ -13,6 +13,7 @@ pub mod evidence;
 pub mod failure;
 pub mod kind;
 pub mod policy;
+pub mod record;
 pub mod recovery;
 pub mod route;
 pub mod spend;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Cause, Gate, Mode, Outcome, Override, Permit, Reason, Refusal, Role, Settings, State, Transition};
 use crate::time::Instant;
+use crate::window::mix;
 
 /// Cooldowns spread by up to this share, so that the replicas of a fleet do not probe together.
 const COOLDOWN_JITTER: f64 = 0.1;
@@ -59,6 +60,17 @@ impl Machine {
             Phase::HalfOpen { leases, .. } => leases.iter().filter(|lease| now < lease.ends).count(),
             Phase::Closed | Phase::Open { .. } => 0,
         }
+    }
+
+    pub(super) fn fingerprint(&self) -> u64 {
+        let phase = match &self.phase {
+            Phase::Closed => 1,
+            Phase::Open { until } => mix(2, until.as_nanos()),
+            Phase::HalfOpen { leases, successes } => {
+                leases.iter().fold(mix(3, u64::from(*successes)), |sum, lease| mix(sum, lease.probe))
+            }
+        };
+        [self.generation, u64::from(self.trips), self.next_probe].into_iter().fold(phase, mix)
     }
 
     pub(super) fn word_in_force(&self, now: Instant) -> Option<&Override> {
