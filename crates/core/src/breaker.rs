@@ -14,6 +14,7 @@
 //! success one compare-and-swap; everything else takes a short lock.
 
 mod machine;
+mod suspicion;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -24,6 +25,7 @@ use crate::time::Instant;
 use crate::window::Window;
 
 use machine::Machine;
+use suspicion::{Mark, Suspicion};
 
 /// When a breaker trips and how it comes back.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +76,8 @@ pub struct Permit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    Traffic,
+    /// Ordinary traffic, with the suspicion it was admitted under.
+    Traffic(Mark),
     Probe(u64),
     /// Admitted against the breaker's advice (forced closed, shadow, panic): proves nothing.
     Extra,
@@ -169,6 +172,7 @@ pub struct Breaker {
     gate: AtomicU64,
     /// Failures in a row while closed.
     run: AtomicU32,
+    suspicion: Suspicion,
     window: Window,
     machine: Mutex<Machine>,
 }
@@ -185,6 +189,7 @@ impl Breaker {
             settings,
             gate: AtomicU64::new(Gate::new(0, true).0),
             run: AtomicU32::new(0),
+            suspicion: Suspicion::default(),
             window: Window::new(settings.window),
             machine: Mutex::new(Machine::new(seed)),
         }
@@ -194,7 +199,8 @@ impl Breaker {
     pub fn admit(&self, now: Instant) -> Result<Permit, Refusal> {
         let gate = Gate(self.gate.load(Ordering::Acquire));
         if gate.plainly_closed() {
-            return Ok(Permit { generation: gate.generation(), role: Role::Traffic });
+            let mark = if self.settings.adaptive { self.suspicion.admit() } else { Mark::default() };
+            return Ok(Permit { generation: gate.generation(), role: Role::Traffic(mark) });
         }
         self.change(|machine, settings| machine.admit(settings, now))
     }
@@ -214,10 +220,14 @@ impl Breaker {
         match permit.role {
             Role::Extra => None,
             Role::Probe(probe) => self.change(|machine, settings| machine.probed(settings, probe, outcome, hint, now)),
-            Role::Traffic if gate.generation() != permit.generation || !gate.closed() => None,
-            Role::Traffic => match outcome {
-                Outcome::Neutral => None,
+            Role::Traffic(_) if gate.generation() != permit.generation || !gate.closed() => None,
+            Role::Traffic(mark) => match outcome {
+                Outcome::Neutral => {
+                    self.suspicion.end(mark);
+                    None
+                }
                 Outcome::Success => {
+                    self.suspicion.lift(mark);
                     // A load is cheaper than a store to a line that other threads read.
                     if self.run.load(Ordering::Relaxed) != 0 {
                         self.run.store(0, Ordering::Relaxed);
@@ -225,7 +235,7 @@ impl Breaker {
                     self.window.good(now);
                     None
                 }
-                Outcome::Failure | Outcome::Degraded => self.suffer(permit, outcome, hint, now),
+                Outcome::Failure | Outcome::Degraded => self.suffer(permit.generation, mark, outcome, hint, now),
             },
         }
     }
@@ -251,7 +261,7 @@ impl Breaker {
         let machine = self.lock().fingerprint();
         let gate = self.gate.load(Ordering::Acquire);
         let run = u64::from(self.run.load(Ordering::Relaxed));
-        [gate, run, self.window.fingerprint()].into_iter().fold(machine, crate::window::mix)
+        [gate, run, self.suspicion.fingerprint(), self.window.fingerprint()].into_iter().fold(machine, crate::window::mix)
     }
 
     /// Puts a person's word over the breaker's own, or takes it back.
@@ -275,40 +285,70 @@ impl Breaker {
     }
 
     /// A bad outcome while closed: the only way to trip.
-    fn suffer(&self, permit: Permit, outcome: Outcome, hint: Option<Duration>, now: Instant) -> Option<Transition> {
+    fn suffer(
+        &self,
+        generation: u64,
+        mark: Mark,
+        outcome: Outcome,
+        hint: Option<Duration>,
+        now: Instant,
+    ) -> Option<Transition> {
         let mut machine = self.lock();
-        if Gate(self.gate.load(Ordering::Acquire)).generation() != permit.generation {
+        if Gate(self.gate.load(Ordering::Acquire)).generation() != generation {
             // Another thread tripped it between the check and the lock.
             return None;
         }
         self.window.bad(now);
-        let run = match outcome {
-            Outcome::Failure => self.run.fetch_add(1, Ordering::Relaxed).saturating_add(1),
-            _ => self.run.load(Ordering::Relaxed),
+        let run = if self.settings.adaptive {
+            self.streak(&mut machine, mark, outcome)
+        } else {
+            match outcome {
+                Outcome::Failure => self.run.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+                _ => self.run.load(Ordering::Relaxed),
+            }
         };
-        let reason = self.trip_reason(run, now)?;
+        let troubled_since = *machine.troubled_since.get_or_insert(now);
+        let ratio_counts = !self.settings.adaptive || now.since(troubled_since) >= self.settings.window / 4;
+        let reason = self.trip_reason(run, ratio_counts, now)?;
         let transition = machine.trip(&self.settings, reason, hint, now);
         self.publish(&machine);
         Some(transition)
     }
 
-    fn trip_reason(&self, run: u32, now: Instant) -> Option<Reason> {
+    /// The failures in a row by the order in which attempts started.
+    fn streak(&self, machine: &mut Machine, mark: Mark, outcome: Outcome) -> u32 {
+        if self.suspicion.begin() {
+            machine.streak.begin(outcome == Outcome::Failure);
+        } else if self.suspicion.holds(mark) {
+            self.suspicion.end(mark);
+            if outcome == Outcome::Failure {
+                machine.streak.fail(mark);
+            }
+        }
+        machine.streak.longest()
+    }
+
+    /// In the first moments after closing, an adaptive breaker leaves the ratio aside: failures
+    /// arrive at once and successes only after a whole call.
+    fn trip_reason(&self, run: u32, ratio_counts: bool, now: Instant) -> Option<Reason> {
         let counts = self.window.counts(now);
-        if run >= self.run_needed(counts.total()) {
+        let under_way = u64::from(self.suspicion.under_way());
+        if run >= self.run_needed(counts.good + under_way) {
             return Some(Reason::InARow(run));
         }
         let share = counts.bad as f64 / counts.total() as f64;
-        let tripped = counts.total() >= u64::from(self.settings.floor) && share >= self.settings.ratio;
+        let tripped = ratio_counts && counts.total() >= u64::from(self.settings.floor) && share >= self.settings.ratio;
         tripped.then_some(Reason::Ratio((share * 100.0) as u8))
     }
 
     /// The failures in a row that prove an outage. At 500 attempts a second and 30 % random
-    /// failures, five in a row come once a second by chance; a run of log2(attempts) more does not.
-    fn run_needed(&self, attempts: u64) -> u32 {
+    /// failures, five in a row come once a second by chance. Each doubling of what else was going
+    /// on asks for one failure more: chance does not keep up with that, an outage does at once.
+    fn run_needed(&self, others: u64) -> u32 {
         if !self.settings.adaptive {
             return self.settings.failures;
         }
-        self.settings.failures.max(attempts.max(1).ilog2())
+        self.settings.failures + (others + 1).ilog2()
     }
 
     fn lock(&self) -> MutexGuard<'_, Machine> {
@@ -333,6 +373,7 @@ impl Breaker {
     /// A new generation starts with clean counts.
     fn publish(&self, machine: &Machine) {
         self.run.store(0, Ordering::Relaxed);
+        self.suspicion.clear();
         self.window.clear();
         self.gate.store(machine.gate().0, Ordering::Release);
     }

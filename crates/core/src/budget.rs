@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::time::Instant;
-use crate::window::Window;
 
 const ATTEMPT: u64 = 1000;
 
@@ -103,11 +102,20 @@ impl Account {
 }
 
 /// Panic mode's throttle: when every breaker refuses, a share of requests still goes out, and the
-/// share follows how many of them the endpoint accepts (the SRE book's client-side throttling).
+/// share follows how many of the last attempts the endpoint accepted.
+///
+/// The SRE book's client-side throttling with a memory of attempts, not of minutes: a window of
+/// two minutes takes more than one of them to believe in an outage, at a full attempt per request.
 #[derive(Debug)]
 pub struct Throttle {
-    /// Good: accepted. Bad: asked for and failed, or not even sent.
-    window: Window,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Debug)]
+struct Memory {
+    /// The share of attempts accepted, the latest weighing most.
+    accepted: f64,
+    last: Instant,
 }
 
 impl Throttle {
@@ -115,35 +123,33 @@ impl Throttle {
     /// book's factor of two, a 50 % brown-out would sit exactly on the edge.
     const FACTOR: f64 = 3.0;
 
-    /// Longer than a call lasts, or accepted calls would be missing from it.
-    const WINDOW: Duration = Duration::from_secs(120);
+    /// What one attempt weighs: about the last twenty count.
+    const WEIGHT: f64 = 0.05;
+
+    /// After this long without any attempt nothing is known.
+    const STALE: Duration = Duration::from_secs(600);
 
     /// A throttle with no history.
     pub fn new() -> Self {
-        Self { window: Window::new(Self::WINDOW) }
+        Self { memory: Mutex::new(Memory { accepted: 1.0, last: Instant::ORIGIN }) }
     }
 
     /// Whether an attempt against all breakers may go out; `chance` is a random number below 1.
     pub fn allow(&self, chance: f64, now: Instant) -> bool {
-        let counts = self.window.counts(now);
-        let asked = counts.total() as f64;
-        let refused = (asked - Self::FACTOR * counts.good as f64) / (asked + 1.0);
-        let allowed = chance >= refused;
-        if !allowed {
-            // A request not sent still shows how much is wanted: without it the throttle would
-            // open again as soon as nothing is sent.
-            self.window.bad(now);
-        }
-        allowed
+        let memory = self.lock();
+        chance < Self::FACTOR * memory.accepted || now.since(memory.last) > Self::STALE
     }
 
     /// Takes the end of any attempt at the endpoint.
     pub fn record(&self, accepted: bool, now: Instant) {
-        if accepted {
-            self.window.good(now);
-        } else {
-            self.window.bad(now);
-        }
+        let mut memory = self.lock();
+        let outcome = if accepted { 1.0 } else { 0.0 };
+        memory.accepted += Self::WEIGHT * (outcome - memory.accepted);
+        memory.last = now;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

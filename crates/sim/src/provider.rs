@@ -118,6 +118,9 @@ pub struct Provider {
     last_bad: Option<Instant>,
 }
 
+/// Half of the calls, give or take the last bit of a product of shares.
+const HALF: f64 = 0.5 - 1e-9;
+
 /// A breaker that opens this long after the trouble ended still opened for it: calls made during
 /// the trouble end later.
 const AFTERMATH: Duration = Duration::from_secs(10);
@@ -141,7 +144,7 @@ impl Provider {
     /// Answers one call.
     pub fn answer(&mut self, call: &Call, now: Instant) -> Reply {
         self.count(now);
-        if self.failure_share(now) >= 0.5 {
+        if self.failure_share(now) >= HALF {
             self.last_bad = Some(now);
         }
         if call.window.is_some_and(|window| call.tokens > window) {
@@ -203,7 +206,7 @@ impl Provider {
     }
 
     /// How likely a call fails right now by design, not by bad luck.
-    pub fn failure_share(&self, now: Instant) -> f64 {
+    fn failure_share(&self, now: Instant) -> f64 {
         let mut passes = 1.0;
         for (span, effect) in &self.faults {
             if !span.contains(now) {
@@ -232,7 +235,7 @@ impl Provider {
     /// of the calls have been failing by design for a while.
     pub fn is_false_open(&self, now: Instant) -> bool {
         let recently = self.last_bad.is_some_and(|bad| now.since(bad) <= AFTERMATH);
-        !recently && self.failure_share(now) < 0.5
+        !recently && self.failure_share(now) < HALF
     }
 
     fn count(&mut self, now: Instant) {

@@ -176,7 +176,7 @@ impl Watch {
         let index = usize::from(attempt.target.endpoint.0);
         let book = &mut self.endpoints[index];
         // A repeated attempt earns nothing, also where panic mode let it through.
-        let repeats = op.last == Some(attempt.target) && std::mem::take(&mut op.retrying);
+        let repeats = std::mem::take(&mut op.retrying) && op.last == Some(attempt.target);
         book.deposits += u64::from(!repeats);
         op.panicked |= attempt.choice == Choice::Panic;
         if op.last != Some(attempt.target) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::suspicion::{Mark, Streak};
 use super::{Cause, Gate, Mode, Outcome, Override, Permit, Reason, Refusal, Role, Settings, State, Transition};
 use crate::time::Instant;
 use crate::window::mix;
@@ -19,6 +20,10 @@ pub(super) struct Machine {
     next_probe: u64,
     rng: fastrand::Rng,
     pub(super) word: Option<Override>,
+    /// Failures of an adaptive breaker while closed.
+    pub(super) streak: Streak,
+    /// When something first went wrong since it closed.
+    pub(super) troubled_since: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -37,7 +42,7 @@ struct Lease {
 impl Machine {
     pub(super) fn new(seed: u64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
-        Self { phase: Phase::Closed, generation: 0, trips: 0, next_probe: 0, rng, word: None }
+        Self { phase: Phase::Closed, generation: 0, trips: 0, next_probe: 0, rng, word: None, streak: Streak::default(), troubled_since: None }
     }
 
     pub(super) fn gate(&self) -> Gate {
@@ -93,7 +98,7 @@ impl Machine {
     /// Closed and counting: the fast path was not taken only because of an override.
     fn decide(&mut self, settings: &Settings, now: Instant) -> Result<Permit, Refusal> {
         match &mut self.phase {
-            Phase::Closed => Ok(Permit { generation: self.generation, role: Role::Traffic }),
+            Phase::Closed => Ok(Permit { generation: self.generation, role: Role::Traffic(Mark::default()) }),
             Phase::Open { until } if now < *until => Err(Refusal { until: *until, cause: Cause::Open }),
             Phase::Open { .. } => {
                 self.phase = Phase::HalfOpen { leases: Vec::new(), successes: 0 };
@@ -157,6 +162,7 @@ impl Machine {
     fn close(&mut self) -> Transition {
         self.generation += 1;
         self.trips = 0;
+        self.troubled_since = None;
         self.phase = Phase::Closed;
         Transition { from: State::HalfOpen, to: State::Closed, reason: Reason::ProbesSucceeded }
     }
