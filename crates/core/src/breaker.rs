@@ -172,10 +172,21 @@ pub struct Breaker {
     gate: AtomicU64,
     /// Failures in a row while closed.
     run: AtomicU32,
+    /// The last failure while closed, in nanoseconds.
+    failed: AtomicU64,
+    /// The last trip while closed, in nanoseconds; zero for never.
+    tripped: AtomicU64,
     suspicion: Suspicion,
     window: Window,
     machine: Mutex<Machine>,
 }
+
+/// How long a run of failures speaks against extra attempts.
+const FRESH: Duration = Duration::from_millis(500);
+
+/// How long a trip speaks against extra attempts elsewhere: until it shows whether the others
+/// live. In a total outage the whole chain trips within this time.
+const SETTLING: Duration = Duration::from_secs(3);
 
 /// The part of the state that the fast path needs, packed into one word: the generation and
 /// whether the breaker is plainly closed.
@@ -189,6 +200,8 @@ impl Breaker {
             settings,
             gate: AtomicU64::new(Gate::new(0, true).0),
             run: AtomicU32::new(0),
+            failed: AtomicU64::new(0),
+            tripped: AtomicU64::new(0),
             suspicion: Suspicion::default(),
             window: Window::new(settings.window),
             machine: Mutex::new(Machine::new(seed)),
@@ -227,9 +240,9 @@ impl Breaker {
                     None
                 }
                 Outcome::Success => {
-                    self.suspicion.lift(mark);
                     // A load is cheaper than a store to a line that other threads read.
-                    if self.run.load(Ordering::Relaxed) != 0 {
+                    let ends_run = self.suspicion.lift(mark) || !self.settings.adaptive;
+                    if ends_run && self.run.load(Ordering::Relaxed) != 0 {
                         self.run.store(0, Ordering::Relaxed);
                     }
                     self.window.good(now);
@@ -279,6 +292,25 @@ impl Breaker {
         self.lock().word_in_force(now).is_some_and(|word| word.mode == Mode::ForcedOpen)
     }
 
+    /// Whether it would refuse an attempt now.
+    pub fn is_open(&self, now: Instant) -> bool {
+        let gate = Gate(self.gate.load(Ordering::Acquire));
+        !gate.plainly_closed() && self.lock().refuses(&self.settings, now)
+    }
+
+    /// Whether an outage is just being found out here: a long run of failures that has not tripped
+    /// it yet, or a trip a moment ago. Extra attempts sent now would only multiply what is about to
+    /// be known. Both pass quickly: a quiet endpoint must get the chance to do better.
+    pub fn in_doubt(&self, now: Instant) -> bool {
+        if !self.settings.adaptive {
+            return false;
+        }
+        let since = |moment: &AtomicU64| now.since(Instant::from_nanos(moment.load(Ordering::Relaxed)));
+        let tripped = self.tripped.load(Ordering::Relaxed) != 0 && since(&self.tripped) < SETTLING;
+        let long_run = self.run.load(Ordering::Relaxed) >= 2 * self.settings.failures;
+        tripped || long_run && since(&self.failed) < FRESH
+    }
+
     /// What it was told to do.
     pub const fn settings(&self) -> &Settings {
         &self.settings
@@ -299,6 +331,7 @@ impl Breaker {
             return None;
         }
         self.window.bad(now);
+        self.failed.store(now.as_nanos(), Ordering::Relaxed);
         let run = if self.settings.adaptive {
             self.streak(&mut machine, mark, outcome)
         } else {
@@ -310,6 +343,7 @@ impl Breaker {
         let troubled_since = *machine.troubled_since.get_or_insert(now);
         let ratio_counts = !self.settings.adaptive || now.since(troubled_since) >= self.settings.window / 4;
         let reason = self.trip_reason(run, ratio_counts, now)?;
+        self.tripped.store(now.as_nanos(), Ordering::Relaxed);
         let transition = machine.trip(&self.settings, reason, hint, now);
         self.publish(&machine);
         Some(transition)
@@ -325,7 +359,9 @@ impl Breaker {
                 machine.streak.fail(mark);
             }
         }
-        machine.streak.longest()
+        let run = machine.streak.longest();
+        self.run.store(run, Ordering::Relaxed);
+        run
     }
 
     /// In the first moments after closing, an adaptive breaker leaves the ratio aside: failures

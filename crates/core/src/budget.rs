@@ -30,7 +30,7 @@ struct Account {
 
 /// What an allowance starts with and holds at most, in attempts. Enough for a lone agent that
 /// meets a bad minute; next to a thousand clients it is nothing.
-const BURST: u64 = 10;
+const BURST: u64 = 5;
 
 /// Attempts that may always be made, per second. At the rates of language models the reserve
 /// rules, not the share, so it is small (resilience.md 6.3).
@@ -46,7 +46,7 @@ impl Allowance {
     /// afford to look elsewhere while somebody serves it, and stops when nobody does. It holds
     /// more than a retry allowance: when a busy primary dies, everything in flight falls back.
     pub fn for_fallbacks(share: f64) -> Self {
-        Self::new(share, RESERVE_PER_SEC, 5 * BURST)
+        Self::new(share, RESERVE_PER_SEC, 2 * BURST)
     }
 
     fn new(share: f64, reserve_per_sec: f64, burst: u64) -> Self {

@@ -4,6 +4,15 @@ use steadfast_sim::{Logging, Scenario, Setup, simulate};
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let policy = template(args.get(1).map_or("default", |s| s)).expect("a shipped template");
+    let mut policy = policy;
+    let var = |name: &str| std::env::var(name).ok().map(|v| v.parse::<f64>().expect("a number"));
+    if let Some(v) = var("RATIO") { policy.breaker.ratio = v; }
+    if let Some(v) = var("SHARE") { policy.retry_share = v; }
+    if let Some(v) = var("FSHARE") { policy.fallback_share = v; }
+    if let Some(v) = var("ATTEMPTS") { policy.attempts_max = v as u32; }
+    if let Some(v) = var("FAILURES") { policy.breaker.failures = v as u32; }
+    if let Some(v) = var("COOL") { policy.breaker.cooldown = std::time::Duration::from_secs_f64(v); }
+    if let Some(v) = var("COOLMAX") { policy.breaker.cooldown_max = std::time::Duration::from_secs_f64(v); }
     let seeds: u64 = args.get(2).map_or(5, |s| s.parse().expect("a number"));
     println!("{:13} {:>8} {:>8} {:>6} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6} {:>6} {:>8} {:>6}", "", "ok%", "worst", "A", "before", "worst", "open", "worst", "recov", "opens", "false", "panics","p99");
     for (name, _) in steadfast_sim::scenario::NAMES {
@@ -15,7 +24,8 @@ fn main() {
         let mut opens = steadfast_sim::stats::Share::default();
         let mut lat = vec![];
         for seed in 0..seeds {
-            let scenario = Scenario::named(name).expect("named");
+            let mut scenario = Scenario::named(name).expect("named");
+            if let Some(v) = var("RATE") { scenario = scenario.with_rate(v); }
             let (cause, seconds) = (scenario.cause, scenario.seconds);
             let done = simulate(&Setup { scenario, policy: policy.clone(), seed, log: Logging::Off, plant: None });
             if let Some(b) = done.broken { println!("{name} seed {seed}: {b} {:?}", b.request); }

@@ -37,6 +37,7 @@ rare! {
     RetriesEmpty: "a retry allowance was empty",
     FallbacksEmpty: "a fallback allowance was empty",
     Patience: "an operation waited for an allowance",
+    Doubt: "an operation waited for a breaker's judgement",
     SetAside: "a credential was set aside",
     WaitTooLong: "a provider asked for a longer wait than the policy accepts",
     SessionSpent: "a session had used all its retries",

@@ -302,7 +302,7 @@ impl Watch {
     ) -> Checked {
         let id = op.id;
         let fail = |invariant, detail: String| broken(invariant, detail, id, now);
-        let waits_for_allowance = matches!(decision.reason, Reason::AllowanceEmpty(_));
+        let waits_for_allowance = matches!(decision.reason, Reason::AllowanceEmpty(_) | Reason::KeepsFailing);
         let known = failure.or(op.recovery.last_failure());
         match decision.step {
             "retry" if !waits_for_allowance => {

@@ -67,6 +67,20 @@ impl Machine {
         }
     }
 
+    /// Whether `admit` would refuse, without asking it.
+    pub(super) fn refuses(&self, settings: &Settings, now: Instant) -> bool {
+        match self.word_in_force(now).map(|word| word.mode) {
+            Some(Mode::ForcedOpen) => return true,
+            Some(Mode::ForcedClosed | Mode::Shadow) => return false,
+            None => {}
+        }
+        match &self.phase {
+            Phase::Closed => false,
+            Phase::Open { until } => now < *until,
+            Phase::HalfOpen { .. } => self.probes_in_flight(now) >= settings.probes as usize,
+        }
+    }
+
     pub(super) fn fingerprint(&self) -> u64 {
         let phase = match &self.phase {
             Phase::Closed => 1,

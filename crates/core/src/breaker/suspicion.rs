@@ -64,11 +64,13 @@ impl Suspicion {
         }
     }
 
-    /// A success ends it, if it was admitted since.
-    pub(super) fn lift(&self, mark: Mark) {
-        if self.holds(mark) {
+    /// A success ends it, if it was admitted since; says whether it did.
+    pub(super) fn lift(&self, mark: Mark) -> bool {
+        let held = self.holds(mark);
+        if held {
             self.word.store(numbered(mark.suspicion.wrapping_add(1)), Ordering::Relaxed);
         }
+        held
     }
 
     /// Ends it, whoever was admitted.
@@ -159,9 +161,9 @@ mod tests {
         let before = suspicion.admit();
         assert!(suspicion.begin());
         let since = suspicion.admit();
-        suspicion.lift(before);
+        assert!(!suspicion.lift(before));
         assert_eq!(suspicion.under_way(), 1);
-        suspicion.lift(since);
+        assert!(suspicion.lift(since));
         assert_eq!(suspicion.under_way(), 0);
         assert_eq!(suspicion.admit(), Mark::default());
     }

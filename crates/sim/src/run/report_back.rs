@@ -91,10 +91,10 @@ impl Driver<'_> {
             self.watch.decided(op, failure, decision, policy, &self.stage.world, project, now)?;
         }
         let rare = &mut self.stats.rare;
-        if let Reason::AllowanceEmpty(_) = decision.reason
-            && !decision.wait.is_zero()
-        {
-            rare.hit(Rare::Patience);
+        match decision.reason {
+            Reason::AllowanceEmpty(_) if !decision.wait.is_zero() => rare.hit(Rare::Patience),
+            Reason::KeepsFailing if !decision.wait.is_zero() => rare.hit(Rare::Doubt),
+            _ => {}
         }
         match decision.passed_over {
             Some(Skip::AllowanceEmpty(AllowanceName::Retries)) => rare.hit(Rare::RetriesEmpty),
