@@ -181,6 +181,10 @@ pub struct Breaker {
     machine: Mutex<Machine>,
 }
 
+/// How many more failures in a row than a quiet breaker needs make a busy one doubtful. Lower, a
+/// 50 % brown-out looks doubtful all the time; higher, an outage is found out later.
+const DOUBTFUL: u32 = 3;
+
 /// How long a run of failures speaks against extra attempts.
 const FRESH: Duration = Duration::from_millis(500);
 
@@ -307,7 +311,7 @@ impl Breaker {
         }
         let since = |moment: &AtomicU64| now.since(Instant::from_nanos(moment.load(Ordering::Relaxed)));
         let tripped = self.tripped.load(Ordering::Relaxed) != 0 && since(&self.tripped) < SETTLING;
-        let long_run = self.run.load(Ordering::Relaxed) >= 2 * self.settings.failures;
+        let long_run = self.run.load(Ordering::Relaxed) >= self.settings.failures + DOUBTFUL;
         tripped || long_run && since(&self.failed) < FRESH
     }
 

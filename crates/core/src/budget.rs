@@ -30,7 +30,11 @@ struct Account {
 
 /// What an allowance starts with and holds at most, in attempts. Enough for a lone agent that
 /// meets a bad minute; next to a thousand clients it is nothing.
-const BURST: u64 = 5;
+const BURST: u64 = 10;
+
+/// The same for a project's fallbacks. They are given back only when they have served, a call's
+/// time later, so this also bounds how many are under way before successes pay for more.
+const FALLBACK_BURST: u64 = 100;
 
 /// Attempts that may always be made, per second. At the rates of language models the reserve
 /// rules, not the share, so it is small (resilience.md 6.3).
@@ -46,7 +50,7 @@ impl Allowance {
     /// afford to look elsewhere while somebody serves it, and stops when nobody does. It holds
     /// more than a retry allowance: when a busy primary dies, everything in flight falls back.
     pub fn for_fallbacks(share: f64) -> Self {
-        Self::new(share, RESERVE_PER_SEC, 2 * BURST)
+        Self::new(share, RESERVE_PER_SEC, FALLBACK_BURST)
     }
 
     fn new(share: f64, reserve_per_sec: f64, burst: u64) -> Self {
@@ -194,11 +198,11 @@ mod tests {
     fn a_refund_never_lifts_the_balance_over_the_cap() {
         let allowance = Allowance::for_fallbacks(1.0);
         allowance.refund();
-        assert_eq!(allowance.left(), 5 * BURST);
+        assert_eq!(allowance.left(), FALLBACK_BURST);
         assert!(allowance.withdraw(at(0)));
-        assert_eq!(allowance.left(), 5 * BURST - 1);
+        assert_eq!(allowance.left(), FALLBACK_BURST - 1);
         allowance.refund();
-        assert_eq!(allowance.left(), 5 * BURST);
+        assert_eq!(allowance.left(), FALLBACK_BURST);
     }
 
     proptest! {
@@ -237,8 +241,8 @@ mod tests {
             sent
         };
         assert!(sent(0.5) > 9_900);
-        assert!(sent(0.0) < 100);
+        assert!(sent(0.0) < 200);
         let tenth = sent(0.1);
-        assert!(tenth < 2_000, "a tenth accepted should send few, sent {tenth}");
+        assert!(tenth < 3_500, "a tenth accepted should send about three tenths, sent {tenth}");
     }
 }

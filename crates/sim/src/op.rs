@@ -10,6 +10,7 @@ use steadfast_core::cost::Usage;
 use steadfast_core::decision::Target;
 use steadfast_core::policy::Trigger;
 use steadfast_core::recovery::{Choice, Recovery};
+use steadfast_core::route::EndpointId;
 use steadfast_core::world::Session;
 
 use crate::provider::Reply;
@@ -50,6 +51,8 @@ pub(crate) struct Op {
     pub(crate) retrying: bool,
     /// The next attempt was paid from the project's fallbacks.
     pub(crate) paid_fallback: bool,
+    /// The next attempt was paid from this endpoint's retries.
+    pub(crate) paid_retry: Option<EndpointId>,
     /// Retries decided at this target, and how many its lists allow in all.
     pub(crate) retries_here: u32,
     pub(crate) retries_allowed_here: u32,
@@ -72,6 +75,7 @@ pub(crate) struct Running {
     pub(crate) reply: Reply,
     pub(crate) held_usd_micros: u64,
     pub(crate) paid_fallback: bool,
+    pub(crate) paid_retry: Option<EndpointId>,
     pub(crate) probe: bool,
     /// How long a probe's place is kept.
     pub(crate) lease: Duration,

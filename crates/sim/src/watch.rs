@@ -60,6 +60,7 @@ struct EndpointBook {
     probes: Vec<(u64, Instant)>,
     deposits: u64,
     retries: u64,
+    refunds: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,6 +89,7 @@ impl Watch {
             probes: Vec::new(),
             deposits: 0,
             retries: 0,
+            refunds: 0,
         };
         Self {
             endpoints: world.endpoints().map(|(_, endpoint)| book(&endpoint.breaker)).collect(),
@@ -287,6 +289,9 @@ impl Watch {
         let book = &mut self.projects[op.project];
         book.deposits += 1;
         book.refunds += u64::from(running.paid_fallback);
+        if let Some(endpoint) = running.paid_retry {
+            self.endpoints[usize::from(endpoint.0)].refunds += 1;
+        }
     }
 
     /// [A1 R5 R6 R9] A step was chosen.
@@ -309,6 +314,7 @@ impl Watch {
                 op.retries += 1;
                 op.retries_here += 1;
                 op.retrying = true;
+                op.paid_retry = Some(decision.from.endpoint);
                 let Some(failure) = known else { return Ok(()) };
                 let (trigger, steps) = policy.steps(failure);
                 if !op.triggers_here.contains(&trigger) {
@@ -378,7 +384,7 @@ impl Watch {
         let book = &mut self.endpoints[usize::from(decision.from.endpoint.0)];
         book.retries += 1;
         let Some(endpoint) = world.endpoint(decision.from.endpoint) else { return Ok(()) };
-        let bound = endpoint.retries.bound(book.deposits, now.since(Instant::ORIGIN));
+        let bound = endpoint.retries.bound(book.deposits, now.since(Instant::ORIGIN)) + book.refunds;
         if book.retries > bound {
             let detail = format!("{} retries at {}, {bound} allowed", book.retries, endpoint.name);
             return broken("retries keep their share of the traffic", detail, id, now);

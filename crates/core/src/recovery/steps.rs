@@ -154,6 +154,7 @@ impl Recovery {
         };
         self.keep_progress(Progress { used: number, last_wait: backoff, ..progress });
         self.retries_on_model += 1;
+        self.paid_retry = self.failed_at.map(|target| target.endpoint);
         self.choice = Choice::Retry;
         self.with_context = retry.with_context;
         self.state = State::Waiting { until: now + wait, then: Then::Attempt };
@@ -264,10 +265,29 @@ impl Recovery {
         };
         let Some(from) = self.failed_at else { return Tried::Skipped(Skip::NotHere) };
         self.asked = true;
-        let question = Question { from, to, nudge: now + ask.nudge, skip: now + ask.skip };
+        let skip = (now + ask.skip).min(self.deadline);
+        let question = Question { from, to, nudge: (now + ask.nudge).min(skip), skip };
         self.state = State::Asking { question, place };
         let decision = self.decision("ask", Duration::ZERO, Reason::PersonDecides);
         Tried::Taken(Decision { to: Some(to), ..decision })
+    }
+
+    /// Every endpoint refuses: a task can wait for a new run where its policy knows one.
+    pub(super) fn restart_later(&mut self, reason: Reason, now: Instant) -> Option<Decision> {
+        let Reason::NoTarget { until, .. } = reason else { return None };
+        let policy = Arc::clone(&self.plan.policy);
+        let unreachable = Failure::new(FailureKind::NetworkTransient, "refused");
+        let (_, steps) = policy.steps(self.failure.as_ref().unwrap_or(&unreachable));
+        let restart = steps.iter().find_map(|rule| match rule.step {
+            Step::Restart(restart) => Some(restart),
+            _ => None,
+        })?;
+        let Tried::Taken(decision) = self.try_restart(restart, now) else { return None };
+        if let State::Restarting { at } = &mut self.state {
+            *at = until.max(*at);
+            return Some(Decision { wait: now.until(*at), ..decision });
+        }
+        Some(decision)
     }
 
     fn try_restart(&mut self, restart: Restart, now: Instant) -> Tried {
