@@ -30,8 +30,9 @@ pub(crate) struct Op {
     pub(crate) tokens: u32,
     pub(crate) usage: Usage,
     pub(crate) running: Option<Running>,
-    /// Grows with every step, so that an event planned for an earlier one is recognised.
-    pub(crate) turn: u32,
+    /// Grows with every step and is never shared, so that an event planned for an earlier step, or
+    /// for the last owner of the slot, is recognised.
+    pub(crate) turn: u64,
 
     pub(crate) attempts: u32,
     pub(crate) attempts_in_run: u32,

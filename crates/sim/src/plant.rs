@@ -5,6 +5,7 @@
 
 use steadfast_core::Instant;
 use steadfast_core::breaker::{Outcome as Health, State};
+use steadfast_core::policy::VendorBoundary;
 use steadfast_core::recovery::{Attempt, Choice};
 
 use crate::op::{Op, Running};
@@ -36,6 +37,14 @@ pub enum Plant {
 }
 
 impl Plant {
+    /// The boundary routes are made with, whatever the policy says.
+    pub(crate) const fn boundary(self) -> Option<VendorBoundary> {
+        match self {
+            Self::LeavesVendor => Some(VendorBoundary::Open),
+            _ => None,
+        }
+    }
+
     pub(crate) fn in_attempt(self, attempt: &mut Attempt, op: &Op, stage: &Stage, now: Instant) {
         let route = &stage.routes[op.way].route;
         match self {
@@ -51,12 +60,6 @@ impl Plant {
                         endpoint: route.primary().endpoints[0].endpoint,
                     };
                     attempt.choice = Choice::First;
-                }
-            }
-            Self::LeavesVendor => {
-                let stranger = route.chain().iter().position(|model| model.vendor != route.primary().vendor);
-                if let Some(model) = stranger {
-                    attempt.target.model = model as u8;
                 }
             }
             Self::Backwards if attempt.choice == Choice::Fallback => {

@@ -69,8 +69,12 @@ pub struct Finished {
 
 /// Runs a scenario to its end, or to the first broken invariant.
 pub fn simulate(setup: &Setup) -> Finished {
-    let stage = match Stage::new(&setup.scenario, &setup.policy, setup.seed) {
-        Ok(stage) => stage,
+    let mut policy = setup.policy.clone();
+    if let Some(boundary) = setup.plant.and_then(Plant::boundary) {
+        policy.vendor_boundary = boundary;
+    }
+    let stage = match Stage::new(&setup.scenario, &policy, setup.seed) {
+        Ok(stage) => Stage { policy: Arc::new(setup.policy.clone()), ..stage },
         Err(error) => {
             let (invariant, detail) = ("a route can be made", error.to_string());
             let broken = Broken { invariant, detail, request: None, at: Instant::ORIGIN };
@@ -105,7 +109,7 @@ enum Event {
 #[derive(Clone, Copy, Debug)]
 struct OpRef {
     slot: u32,
-    turn: u32,
+    turn: u64,
 }
 
 struct Driver<'a> {
@@ -265,7 +269,7 @@ impl<'a> Driver<'a> {
             tokens: if large { 500_000 } else { 2000 },
             usage,
             running: None,
-            turn: 0,
+            turn: self.next_op << 20,
             attempts: 0,
             attempts_in_run: 0,
             retries: 0,
