@@ -17,6 +17,7 @@ pub mod plot;
 pub mod provider;
 mod queue;
 pub mod rare;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod scenario;
@@ -27,6 +28,7 @@ pub mod trouble;
 pub mod watch;
 
 pub use rare::Rare;
+pub use replay::{Replayed, replay};
 pub use report::{Report, compare, comparison, run, table};
 pub use run::{Finished, Logging, Setup, simulate};
 pub use scenario::Scenario;

@@ -13,7 +13,7 @@ use crate::stats::{EndpointStats, Second, Stats};
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 130.0;
 const RIGHT: f64 = 24.0;
-const TOP: f64 = 74.0;
+const TOP: f64 = 96.0;
 const CHART: f64 = 190.0;
 const GAP: f64 = 58.0;
 const LANE: f64 = 26.0;
@@ -25,6 +25,8 @@ const SERVED: &str = "#1a7f37";
 const LOST: &str = "#cf222e";
 const ATTEMPTS: &str = "#0969da";
 const FAILURES: &str = "#bc4c00";
+const REFUSED: (&str, &str) = ("#cf222e", "open");
+const PROBING: (&str, &str) = ("#9a6700", "half-open");
 
 /// The picture of one run.
 pub fn svg(setup: &Setup, stats: &Stats) -> String {
@@ -146,7 +148,7 @@ impl Frame {
         }
     }
 
-    /// One breaker over time: closed is a thin line, open a full block, half-open a hatched one.
+    /// One breaker over time: closed is a thin line, open and half-open are labelled blocks.
     fn lane(&self, top: f64, endpoint: &EndpointStats, out: &mut String) {
         let middle = top + LANE / 2.0;
         let _ = write!(
@@ -161,27 +163,36 @@ impl Frame {
         let end = Instant::from_millis(self.seconds as u64 * 1000);
         let until = endpoint.changes.iter().skip(1).map(|(at, _)| *at).chain([end]);
         for ((from, state), to) in endpoint.changes.iter().zip(until) {
-            let (from, to) = (self.x(secs(*from)), self.x(secs(to)));
-            let (fill, word) = match state {
-                State::Closed => continue,
-                State::Open { .. } => ("#cf222e", "open"),
-                State::HalfOpen => ("#d4a72c", "half-open"),
-            };
-            let width = (to - from).max(1.2);
+            match state {
+                State::Closed => {}
+                State::HalfOpen => self.block(top, *from, to, PROBING, out),
+                State::Open { until } => {
+                    self.block(top, *from, to.min(*until), REFUSED, out);
+                    // Cooled and not asked since: whoever comes next is a probe.
+                    if *until < to {
+                        self.block(top, *until, to, PROBING, out);
+                    }
+                }
+            }
+        }
+    }
+
+    fn block(&self, top: f64, from: Instant, to: Instant, (fill, word): (&str, &str), out: &mut String) {
+        let (from, to) = (self.x(secs(from)), self.x(secs(to)));
+        let width = (to - from).max(1.2);
+        let _ = write!(
+            out,
+            "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" rx=\"2\" fill=\"{fill}\"/>",
+            top + 4.0,
+            LANE - 8.0
+        );
+        if width > 8.0 * word.len() as f64 {
             let _ = write!(
                 out,
-                "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" rx=\"2\" fill=\"{fill}\"/>",
-                top + 4.0,
-                LANE - 8.0
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" style=\"fill:#ffffff\">{word}</text>",
+                from + width / 2.0,
+                top + LANE / 2.0 + 4.0
             );
-            if width > 7.0 * word.len() as f64 {
-                let _ = write!(
-                    out,
-                    "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" style=\"fill:#ffffff\">{word}</text>",
-                    from + width / 2.0,
-                    middle + 4.0
-                );
-            }
         }
     }
 
@@ -212,7 +223,7 @@ impl Frame {
             y - 4.0,
             LEFT + 92.0
         );
-        for (offset, fill, word) in [(210.0, "#cf222e", "open: refused"), (330.0, "#d4a72c", "half-open: probing")] {
+        for (offset, fill, word) in [(210.0, REFUSED.0, "open: refused"), (330.0, PROBING.0, "half-open: the next request is a probe")] {
             let _ = write!(
                 out,
                 "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"24\" height=\"12\" rx=\"2\" fill=\"{fill}\"/>\

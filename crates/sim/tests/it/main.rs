@@ -3,6 +3,7 @@
 mod determinism;
 mod figures;
 mod invariants;
+mod replay;
 mod swarm;
 
 use steadfast_core::policy::{Policy, template};
