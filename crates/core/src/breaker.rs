@@ -14,6 +14,7 @@
 //! success one compare-and-swap; everything else takes a short lock.
 
 mod machine;
+mod suspicion;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -24,6 +25,7 @@ use crate::time::Instant;
 use crate::window::Window;
 
 use machine::Machine;
+use suspicion::{Mark, Suspicion};
 
 /// When a breaker trips and how it comes back.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +76,8 @@ pub struct Permit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    Traffic,
+    /// Ordinary traffic, with the suspicion it was admitted under.
+    Traffic(Mark),
     Probe(u64),
     /// Admitted against the breaker's advice (forced closed, shadow, panic): proves nothing.
     Extra,
@@ -169,9 +172,25 @@ pub struct Breaker {
     gate: AtomicU64,
     /// Failures in a row while closed.
     run: AtomicU32,
+    /// The last failure while closed, in nanoseconds.
+    failed: AtomicU64,
+    /// The last trip while closed, in nanoseconds; zero for never.
+    tripped: AtomicU64,
+    suspicion: Suspicion,
     window: Window,
     machine: Mutex<Machine>,
 }
+
+/// How many more failures in a row than a quiet breaker needs make a busy one doubtful. Lower, a
+/// 50 % brown-out looks doubtful all the time; higher, an outage is found out later.
+const DOUBTFUL: u32 = 3;
+
+/// How long a run of failures speaks against extra attempts.
+const FRESH: Duration = Duration::from_millis(500);
+
+/// How long a trip speaks against extra attempts elsewhere: until it shows whether the others
+/// live. In a total outage the whole chain trips within this time.
+const SETTLING: Duration = Duration::from_secs(3);
 
 /// The part of the state that the fast path needs, packed into one word: the generation and
 /// whether the breaker is plainly closed.
@@ -185,6 +204,9 @@ impl Breaker {
             settings,
             gate: AtomicU64::new(Gate::new(0, true).0),
             run: AtomicU32::new(0),
+            failed: AtomicU64::new(0),
+            tripped: AtomicU64::new(0),
+            suspicion: Suspicion::default(),
             window: Window::new(settings.window),
             machine: Mutex::new(Machine::new(seed)),
         }
@@ -194,7 +216,8 @@ impl Breaker {
     pub fn admit(&self, now: Instant) -> Result<Permit, Refusal> {
         let gate = Gate(self.gate.load(Ordering::Acquire));
         if gate.plainly_closed() {
-            return Ok(Permit { generation: gate.generation(), role: Role::Traffic });
+            let mark = if self.settings.adaptive { self.suspicion.admit() } else { Mark::default() };
+            return Ok(Permit { generation: gate.generation(), role: Role::Traffic(mark) });
         }
         self.change(|machine, settings| machine.admit(settings, now))
     }
@@ -214,18 +237,22 @@ impl Breaker {
         match permit.role {
             Role::Extra => None,
             Role::Probe(probe) => self.change(|machine, settings| machine.probed(settings, probe, outcome, hint, now)),
-            Role::Traffic if gate.generation() != permit.generation || !gate.closed() => None,
-            Role::Traffic => match outcome {
-                Outcome::Neutral => None,
+            Role::Traffic(_) if gate.generation() != permit.generation || !gate.closed() => None,
+            Role::Traffic(mark) => match outcome {
+                Outcome::Neutral => {
+                    self.suspicion.end(mark);
+                    None
+                }
                 Outcome::Success => {
                     // A load is cheaper than a store to a line that other threads read.
-                    if self.run.load(Ordering::Relaxed) != 0 {
+                    let ends_run = self.suspicion.lift(mark) || !self.settings.adaptive;
+                    if ends_run && self.run.load(Ordering::Relaxed) != 0 {
                         self.run.store(0, Ordering::Relaxed);
                     }
                     self.window.good(now);
                     None
                 }
-                Outcome::Failure | Outcome::Degraded => self.suffer(permit, outcome, hint, now),
+                Outcome::Failure | Outcome::Degraded => self.suffer(permit.generation, mark, outcome, hint, now),
             },
         }
     }
@@ -245,6 +272,17 @@ impl Breaker {
         self.lock().probes_in_flight(now)
     }
 
+    /// A number that changes with everything the breaker remembers, and with nothing else: two
+    /// equal ones mean that nothing was counted in between. For tests and simulations.
+    pub fn fingerprint(&self) -> u64 {
+        let machine = self.lock().fingerprint();
+        let gate = self.gate.load(Ordering::Acquire);
+        let run = u64::from(self.run.load(Ordering::Relaxed));
+        [gate, run, self.suspicion.fingerprint(), self.window.fingerprint()]
+            .into_iter()
+            .fold(machine, crate::window::mix)
+    }
+
     /// Puts a person's word over the breaker's own, or takes it back.
     pub fn set_override(&self, word: Option<Override>) {
         self.change(|machine, _| machine.word = word);
@@ -260,46 +298,99 @@ impl Breaker {
         self.lock().word_in_force(now).is_some_and(|word| word.mode == Mode::ForcedOpen)
     }
 
+    /// Whether it would refuse an attempt now.
+    pub fn is_open(&self, now: Instant) -> bool {
+        let gate = Gate(self.gate.load(Ordering::Acquire));
+        !gate.plainly_closed() && self.lock().refuses(&self.settings, now)
+    }
+
+    /// Whether an outage is just being found out here: a long run of failures that has not tripped
+    /// it yet, or a trip a moment ago. Extra attempts sent now would only multiply what is about to
+    /// be known. Both pass quickly: a quiet endpoint must get the chance to do better.
+    pub fn in_doubt(&self, now: Instant) -> bool {
+        if !self.settings.adaptive {
+            return false;
+        }
+        let since = |moment: &AtomicU64| now.since(Instant::from_nanos(moment.load(Ordering::Relaxed)));
+        let tripped = self.tripped.load(Ordering::Relaxed) != 0 && since(&self.tripped) < SETTLING;
+        let long_run = self.run.load(Ordering::Relaxed) >= self.settings.failures + DOUBTFUL;
+        tripped || long_run && since(&self.failed) < FRESH
+    }
+
     /// What it was told to do.
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
     /// A bad outcome while closed: the only way to trip.
-    fn suffer(&self, permit: Permit, outcome: Outcome, hint: Option<Duration>, now: Instant) -> Option<Transition> {
+    fn suffer(
+        &self,
+        generation: u64,
+        mark: Mark,
+        outcome: Outcome,
+        hint: Option<Duration>,
+        now: Instant,
+    ) -> Option<Transition> {
         let mut machine = self.lock();
-        if Gate(self.gate.load(Ordering::Acquire)).generation() != permit.generation {
+        if Gate(self.gate.load(Ordering::Acquire)).generation() != generation {
             // Another thread tripped it between the check and the lock.
             return None;
         }
         self.window.bad(now);
-        let run = match outcome {
-            Outcome::Failure => self.run.fetch_add(1, Ordering::Relaxed).saturating_add(1),
-            _ => self.run.load(Ordering::Relaxed),
+        self.failed.store(now.as_nanos(), Ordering::Relaxed);
+        let run = if self.settings.adaptive {
+            self.streak(&mut machine, mark, outcome)
+        } else {
+            match outcome {
+                Outcome::Failure => self.run.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+                _ => self.run.load(Ordering::Relaxed),
+            }
         };
-        let reason = self.trip_reason(run, now)?;
+        let troubled_since = *machine.troubled_since.get_or_insert(now);
+        let ratio_counts = !self.settings.adaptive || now.since(troubled_since) >= self.settings.window / 4;
+        let reason = self.trip_reason(run, ratio_counts, now)?;
+        self.tripped.store(now.as_nanos(), Ordering::Relaxed);
         let transition = machine.trip(&self.settings, reason, hint, now);
         self.publish(&machine);
         Some(transition)
     }
 
-    fn trip_reason(&self, run: u32, now: Instant) -> Option<Reason> {
+    /// The failures in a row by the order in which attempts started.
+    fn streak(&self, machine: &mut Machine, mark: Mark, outcome: Outcome) -> u32 {
+        if self.suspicion.begin() {
+            machine.streak.begin(outcome == Outcome::Failure);
+        } else if self.suspicion.holds(mark) {
+            self.suspicion.end(mark);
+            if outcome == Outcome::Failure {
+                machine.streak.fail(mark);
+            }
+        }
+        let run = machine.streak.longest();
+        self.run.store(run, Ordering::Relaxed);
+        run
+    }
+
+    /// In the first moments after closing, an adaptive breaker leaves the ratio aside: failures
+    /// arrive at once and successes only after a whole call.
+    fn trip_reason(&self, run: u32, ratio_counts: bool, now: Instant) -> Option<Reason> {
         let counts = self.window.counts(now);
-        if run >= self.run_needed(counts.total()) {
+        let under_way = u64::from(self.suspicion.under_way());
+        if run >= self.run_needed(counts.good + under_way) {
             return Some(Reason::InARow(run));
         }
         let share = counts.bad as f64 / counts.total() as f64;
-        let tripped = counts.total() >= u64::from(self.settings.floor) && share >= self.settings.ratio;
+        let tripped = ratio_counts && counts.total() >= u64::from(self.settings.floor) && share >= self.settings.ratio;
         tripped.then_some(Reason::Ratio((share * 100.0) as u8))
     }
 
     /// The failures in a row that prove an outage. At 500 attempts a second and 30 % random
-    /// failures, five in a row come once a second by chance; a run of log2(attempts) more does not.
-    fn run_needed(&self, attempts: u64) -> u32 {
+    /// failures, five in a row come once a second by chance. Each doubling of what else was going
+    /// on asks for one failure more: chance does not keep up with that, an outage does at once.
+    fn run_needed(&self, others: u64) -> u32 {
         if !self.settings.adaptive {
             return self.settings.failures;
         }
-        self.settings.failures.max(attempts.max(1).ilog2())
+        self.settings.failures + (others + 1).ilog2()
     }
 
     fn lock(&self) -> MutexGuard<'_, Machine> {
@@ -324,6 +415,7 @@ impl Breaker {
     /// A new generation starts with clean counts.
     fn publish(&self, machine: &Machine) {
         self.run.store(0, Ordering::Relaxed);
+        self.suspicion.clear();
         self.window.clear();
         self.gate.store(machine.gate().0, Ordering::Release);
     }

@@ -107,6 +107,8 @@ pub enum Reason {
     },
     /// An allowance is empty; it fills as others succeed.
     AllowanceEmpty(AllowanceName),
+    /// The endpoint keeps failing; soon it is known whether it is down.
+    KeepsFailing,
     /// The person said yes.
     PersonAgreed,
     /// The operation goes on without this voice.
@@ -173,6 +175,10 @@ pub enum Skip {
     SessionSpent,
     /// An allowance is empty.
     AllowanceEmpty(AllowanceName),
+    /// The endpoint keeps failing and is about to be judged.
+    KeepsFailing,
+    /// The endpoint's breaker is open.
+    BreakerOpen,
     /// No further target.
     ChainEnds,
     /// The next model cannot take the request.
@@ -257,6 +263,7 @@ impl fmt::Display for Reason {
             Self::PersonDecides => f.write_str("a person decides about the next model"),
             Self::NewRun { restart, of } => write!(f, "restart {restart} of {of}"),
             Self::AllowanceEmpty(name) => write!(f, "the {name} allowance is empty and fills as others succeed"),
+            Self::KeepsFailing => f.write_str("the endpoint keeps failing: waiting to see whether it is down"),
             Self::PersonAgreed => f.write_str("the person agreed"),
             Self::WithoutThisVoice => f.write_str("going on without it"),
             Self::PolicyGivesUp => f.write_str("the policy gives up on this"),
@@ -299,6 +306,8 @@ impl fmt::Display for Skip {
             Self::Deadline => f.write_str("the wait would pass the deadline"),
             Self::SessionSpent => f.write_str("the session has used all its retries"),
             Self::AllowanceEmpty(name) => write!(f, "the {name} allowance is empty"),
+            Self::KeepsFailing => f.write_str("the endpoint keeps failing"),
+            Self::BreakerOpen => f.write_str("the endpoint's breaker is open"),
             Self::ChainEnds => f.write_str("the chain ends here"),
             Self::Unfit(unfit) => write!(f, "the next model cannot take the request: {unfit}"),
             Self::LadderEnds => f.write_str("the ladder ends here"),

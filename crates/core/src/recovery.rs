@@ -24,7 +24,7 @@ use crate::decision::{Decision, Reason, Target};
 use crate::failure::Failure;
 use crate::kind::FailureKind;
 use crate::policy::{Policy, Trigger};
-use crate::route::{Needs, Place, Route};
+use crate::route::{EndpointId, Needs, Place, Route};
 use crate::time::Instant;
 use crate::world::{Project, Session, World};
 
@@ -185,6 +185,8 @@ pub struct Recovery {
     patience: u32,
     /// The next attempt is paid from the project's fallbacks.
     paid_fallback: bool,
+    /// The next attempt is paid from this endpoint's retries.
+    paid_retry: Option<EndpointId>,
     /// The model the session was on before it climbed in this operation.
     climbed_from: Option<u8>,
 }
@@ -216,6 +218,8 @@ struct Running {
     reserved_usd_micros: u64,
     /// Paid from the project's fallbacks; given back if it serves.
     paid_fallback: bool,
+    /// Paid from this endpoint's retries; given back if it serves.
+    paid_retry: Option<EndpointId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -251,6 +255,7 @@ impl Recovery {
             restarts: plan.restarts_used,
             patience: 0,
             paid_fallback: false,
+            paid_retry: None,
             climbed_from: None,
             plan,
         }
@@ -262,7 +267,11 @@ impl Recovery {
             match self.state {
                 State::Done(outcome) => return Action::Done(outcome),
                 State::Running(ref running) => return Action::Attempt(running.attempt),
-                State::Ready => self.launch(world, now),
+                State::Ready => {
+                    if let Some(decision) = self.launch(world, now) {
+                        return Action::Decided(decision);
+                    }
+                }
                 State::Waiting { until, .. } if now < until => return Action::Wait(until),
                 State::Waiting { then: Then::Attempt, .. } => self.state = State::Ready,
                 State::Waiting { then: Then::Decide, .. } => return Action::Decided(self.decide(world, now)),
@@ -291,6 +300,9 @@ impl Recovery {
         self.plan.project.fallbacks.deposit();
         if running.paid_fallback {
             self.plan.project.fallbacks.refund();
+        }
+        if let Some(endpoint) = running.paid_retry.and_then(|paid| world.endpoint(paid)) {
+            endpoint.retries.refund();
         }
         self.plan.session.finished_turn(usage);
         if self.plan.route.is_rung(self.at.model) {
@@ -444,7 +456,7 @@ impl Recovery {
     }
 
     fn decision(&self, step: &'static str, wait: Duration, reason: Reason) -> Decision {
-        let nowhere = Target { model: 0, served: 0, endpoint: crate::route::EndpointId(0) };
+        let nowhere = Target { model: 0, served: 0, endpoint: EndpointId(0) };
         Decision {
             attempt: self.attempts,
             attempts_max: self.plan.policy.attempts_max,

@@ -77,6 +77,11 @@ impl Window {
         sum
     }
 
+    /// Changes with every count.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.slots.iter().fold(0, |sum, word| mix(sum, word.load(Ordering::Relaxed)))
+    }
+
     /// Forgets everything.
     pub fn clear(&self) {
         for slot in &self.slots {
@@ -108,6 +113,11 @@ impl Window {
         // Epoch 0 marks an empty slot.
         ((now.as_nanos() >> self.shift) + 1) & EPOCH_MASK
     }
+}
+
+/// Folds a word into a sum that depends on order and on every bit (the step of FxHash).
+pub(crate) const fn mix(sum: u64, word: u64) -> u64 {
+    (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
 impl Counts {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::suspicion::{Mark, Streak};
 use super::{Cause, Gate, Mode, Outcome, Override, Permit, Reason, Refusal, Role, Settings, State, Transition};
 use crate::time::Instant;
+use crate::window::mix;
 
 /// Cooldowns spread by up to this share, so that the replicas of a fleet do not probe together.
 const COOLDOWN_JITTER: f64 = 0.1;
@@ -18,6 +20,10 @@ pub(super) struct Machine {
     next_probe: u64,
     rng: fastrand::Rng,
     pub(super) word: Option<Override>,
+    /// Failures of an adaptive breaker while closed.
+    pub(super) streak: Streak,
+    /// When something first went wrong since it closed.
+    pub(super) troubled_since: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -36,7 +42,16 @@ struct Lease {
 impl Machine {
     pub(super) fn new(seed: u64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
-        Self { phase: Phase::Closed, generation: 0, trips: 0, next_probe: 0, rng, word: None }
+        Self {
+            phase: Phase::Closed,
+            generation: 0,
+            trips: 0,
+            next_probe: 0,
+            rng,
+            word: None,
+            streak: Streak::default(),
+            troubled_since: None,
+        }
     }
 
     pub(super) fn gate(&self) -> Gate {
@@ -61,6 +76,31 @@ impl Machine {
         }
     }
 
+    /// Whether `admit` would refuse, without asking it.
+    pub(super) fn refuses(&self, settings: &Settings, now: Instant) -> bool {
+        match self.word_in_force(now).map(|word| word.mode) {
+            Some(Mode::ForcedOpen) => return true,
+            Some(Mode::ForcedClosed | Mode::Shadow) => return false,
+            None => {}
+        }
+        match &self.phase {
+            Phase::Closed => false,
+            Phase::Open { until } => now < *until,
+            Phase::HalfOpen { .. } => self.probes_in_flight(now) >= settings.probes as usize,
+        }
+    }
+
+    pub(super) fn fingerprint(&self) -> u64 {
+        let phase = match &self.phase {
+            Phase::Closed => 1,
+            Phase::Open { until } => mix(2, until.as_nanos()),
+            Phase::HalfOpen { leases, successes } => {
+                leases.iter().fold(mix(3, u64::from(*successes)), |sum, lease| mix(sum, lease.probe))
+            }
+        };
+        [self.generation, u64::from(self.trips), self.next_probe].into_iter().fold(phase, mix)
+    }
+
     pub(super) fn word_in_force(&self, now: Instant) -> Option<&Override> {
         self.word.as_ref().filter(|word| now < word.until)
     }
@@ -81,7 +121,7 @@ impl Machine {
     /// Closed and counting: the fast path was not taken only because of an override.
     fn decide(&mut self, settings: &Settings, now: Instant) -> Result<Permit, Refusal> {
         match &mut self.phase {
-            Phase::Closed => Ok(Permit { generation: self.generation, role: Role::Traffic }),
+            Phase::Closed => Ok(Permit { generation: self.generation, role: Role::Traffic(Mark::default()) }),
             Phase::Open { until } if now < *until => Err(Refusal { until: *until, cause: Cause::Open }),
             Phase::Open { .. } => {
                 self.phase = Phase::HalfOpen { leases: Vec::new(), successes: 0 };
@@ -145,6 +185,7 @@ impl Machine {
     fn close(&mut self) -> Transition {
         self.generation += 1;
         self.trips = 0;
+        self.troubled_since = None;
         self.phase = Phase::Closed;
         Transition { from: State::HalfOpen, to: State::Closed, reason: Reason::ProbesSucceeded }
     }

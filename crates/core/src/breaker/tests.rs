@@ -153,8 +153,46 @@ fn an_adaptive_breaker_asks_for_longer_runs_under_heavy_traffic() {
         (0..).take_while(|_| breaker.admit(now).map(|p| breaker.record(p, Outcome::Failure, None, now)).is_ok()).count()
     };
     assert_eq!(failures_to_trip(0), 5);
-    assert_eq!(failures_to_trip(1_000), 9);
-    assert_eq!(failures_to_trip(100_000), 16);
+    assert_eq!(failures_to_trip(1_000), 14);
+    assert_eq!(failures_to_trip(100_000), 21);
+}
+
+/// A hundred attempts a second; every third fails at once, the others serve after two seconds.
+#[test]
+fn fast_failures_do_not_shut_an_endpoint_whose_successes_take_longer() {
+    let breaker = Breaker::new(Settings { adaptive: true, ..Settings::default() }, 1);
+    let mut serving = std::collections::VecDeque::new();
+    for step in 0..20_000u64 {
+        let now = Instant::from_millis(step * 10);
+        while serving.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, permit) = serving.pop_front().unwrap();
+            breaker.record(permit, Outcome::Success, None, now);
+        }
+        let permit = breaker.admit(now).expect("it serves two in three");
+        if step % 3 == 0 {
+            assert_eq!(breaker.record(permit, Outcome::Failure, None, now), None);
+        } else {
+            serving.push_back((now + Duration::from_secs(2), permit));
+        }
+    }
+}
+
+/// Calls from before an outage still succeed for seconds; they say nothing about it.
+#[test]
+fn successes_from_before_an_outage_do_not_hide_it() {
+    let breaker = Breaker::new(Settings { adaptive: true, ..Settings::default() }, 1);
+    let old: Vec<Permit> = (0..100).map(|_| breaker.admit(Instant::from_millis(1)).unwrap()).collect();
+    let mut failures = 0;
+    for (step, permit) in old.into_iter().enumerate() {
+        let now = Instant::from_millis(1000 + step as u64 * 10);
+        breaker.record(permit, Outcome::Success, None, now);
+        let Ok(permit) = breaker.admit(now) else { break };
+        breaker.record(permit, Outcome::Failure, None, now);
+        failures += 1;
+    }
+    assert!((5..15).contains(&failures), "tripped after {failures}");
+    assert!(breaker.in_doubt(Instant::from_millis(2000)));
+    assert!(!breaker.in_doubt(Instant::from_millis(9000)), "doubt does not last");
 }
 
 #[test]

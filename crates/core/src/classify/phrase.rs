@@ -51,12 +51,24 @@ enum Step {
     /// Goes on at one of the places, each of which begins with its byte.
     Choice(Box<[(u8, u16)]>),
     /// Goes on behind, or else at the other place; not behind if the next byte cannot begin it.
-    Split { first: Option<Set>, other: usize },
+    Split {
+        first: Option<Set>,
+        other: usize,
+    },
     Jump(usize),
     /// Between `min` and `max` bytes of a set, then the rest.
-    Run { set: Set, min: u32, max: u32, longest_first: bool, next: Option<Set> },
+    Run {
+        set: Set,
+        min: u32,
+        max: u32,
+        longest_first: bool,
+        next: Option<Set>,
+    },
     /// Up to `max` bytes of anything, then what begins a word.
-    Gap { max: u32, next: Set },
+    Gap {
+        max: u32,
+        next: Set,
+    },
     /// An end of the value that a pattern reads out.
     Mark(usize),
     Done,
@@ -407,7 +419,9 @@ fn needs(hir: &Hir) -> Vec<Vec<u16>> {
     for index in 1..parts.len() {
         let begins_word = match parts[index - 1].kind() {
             HirKind::Look(Look::WordAscii) => true,
-            HirKind::Repetition(gap) => gap.max.is_some_and(|max| max >= GAP_BYTES_MIN) && single(&gap.sub) == Some(Set::ANY),
+            HirKind::Repetition(gap) => {
+                gap.max.is_some_and(|max| max >= GAP_BYTES_MIN) && single(&gap.sub) == Some(Set::ANY)
+            }
             _ => false,
         };
         let Some(starts) = starts(&parts[index..]) else { continue };

@@ -52,6 +52,8 @@ fn default() -> Policy {
         fallback_share: 1.0,
         breaker: breaker::Settings {
             adaptive: true,
+            // A half-broken endpoint still serves half: above that, others do better.
+            ratio: 0.6,
             cooldown: secs(10),
             cooldown_max: minutes(1),
             ..breaker::Settings::default()
@@ -72,6 +74,8 @@ fn default() -> Policy {
             (kind(FailureKind::BadOutput), vec![context, Step::Fallback]),
             (kind(FailureKind::StateLost), vec![Step::Repair { max: 2 }, Step::GiveUp]),
             (kind(FailureKind::ProcessDied), vec![retry_once(secs(1)), Step::Fallback, restart()]),
+            // A timeout has cost a minute already: elsewhere first.
+            (kind(FailureKind::Timeout), vec![Step::Fallback, transient.clone(), restart()]),
             (category(Category::NetworkTransient), vec![transient.clone(), Step::Fallback, restart()]),
             (Trigger::Default, vec![transient, Step::Fallback]),
         ]),

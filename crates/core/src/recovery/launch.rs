@@ -3,7 +3,7 @@
 use super::{Attempt, Choice, Outcome, Reason, Recovery, Running, State};
 use crate::breaker::{self, Permit};
 use crate::cost::Usage;
-use crate::decision::{Refused, Target};
+use crate::decision::{Decision, Refused, Target};
 use crate::route::{Model, Place, Unfit};
 use crate::time::Instant;
 use crate::world::{Endpoint, World};
@@ -27,10 +27,12 @@ struct Chosen {
 }
 
 impl Recovery {
-    /// Starts an attempt at the first target that admits it, or ends the operation.
-    pub(super) fn launch(&mut self, world: &World, now: Instant) {
+    /// Starts an attempt at the first target that admits it, or ends the operation, or this run
+    /// of it: that is a decision.
+    pub(super) fn launch(&mut self, world: &World, now: Instant) -> Option<Decision> {
         if now >= self.deadline {
-            return self.finish(Outcome::GaveUp(Reason::Deadline));
+            self.finish(Outcome::GaveUp(Reason::Deadline));
+            return None;
         }
         let mut obstacles = Obstacles::default();
         let chosen = match self.choose_admitted(world, now, &mut obstacles) {
@@ -42,8 +44,15 @@ impl Recovery {
         };
         match chosen {
             Some(chosen) => self.run(chosen, world),
-            None => self.finish(Outcome::GaveUp(obstacles.reason(now))),
+            None => {
+                let reason = obstacles.reason(now);
+                if let Some(decision) = self.restart_later(reason, now) {
+                    return Some(decision);
+                }
+                self.finish(Outcome::GaveUp(reason));
+            }
         }
+        None
     }
 
     /// Walks from the current place down the chain: the model's next endpoint, then the next model.
@@ -99,7 +108,8 @@ impl Recovery {
         let of = self.plan.policy.attempts_max;
         let attempt = Attempt { target, number: self.attempts, of, choice, with_context, deadline: self.deadline };
         let paid_fallback = std::mem::take(&mut self.paid_fallback);
-        self.state = State::Running(Running { attempt, permit, reserved_usd_micros, paid_fallback });
+        let paid_retry = self.paid_retry.take();
+        self.state = State::Running(Running { attempt, permit, reserved_usd_micros, paid_fallback, paid_retry });
     }
 
     /// The model and endpoint at a place, if the request fits and the credential does not rest.

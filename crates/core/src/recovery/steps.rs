@@ -27,8 +27,17 @@ enum Tried {
     Taken(Decision),
     /// It cannot be taken, now or later, at this target.
     Skipped(Skip),
-    /// It could be taken if an allowance were not empty.
-    Denied(AllowanceName),
+    /// It could be taken a little later.
+    Denied(AllowanceName, Denial),
+}
+
+/// Why a step cannot be taken just now.
+#[derive(Clone, Copy)]
+enum Denial {
+    /// Its allowance is empty.
+    Empty,
+    /// The endpoint keeps failing; its breaker is about to judge.
+    KeepsFailing,
 }
 
 impl Recovery {
@@ -65,15 +74,15 @@ impl Recovery {
             match tried {
                 Tried::Taken(decision) => return Decision { passed_over, ..decision },
                 Tried::Skipped(skip) => passed_over = Some(skip),
-                Tried::Denied(name) => {
-                    passed_over = Some(Skip::AllowanceEmpty(name));
-                    denied = denied.or(Some((name, progress)));
+                Tried::Denied(name, denial) => {
+                    passed_over = Some(denial.skip(name));
+                    denied = denied.or(Some((name, denial, progress)));
                 }
             }
             progress = Progress { step: progress.step + 1, used: 0, ..progress };
         }
         let decision = match denied {
-            Some((name, progress)) => self.be_patient(name, progress, now),
+            Some((name, denial, progress)) => self.be_patient(name, denial, progress, now),
             None => self.give_up(self.last_reason(passed_over, now)),
         };
         Decision { passed_over, ..decision }
@@ -130,8 +139,14 @@ impl Recovery {
             return Tried::Skipped(Skip::SessionSpent);
         }
         let endpoint = self.failed_at.and_then(|target| world.endpoint(target.endpoint));
+        if self.in_doubt(world, now) {
+            return Tried::Denied(AllowanceName::Retries, Denial::KeepsFailing);
+        }
+        if endpoint.is_some_and(|endpoint| endpoint.breaker.is_open(now)) && self.could_go_elsewhere(world, now) {
+            return Tried::Skipped(Skip::BreakerOpen);
+        }
         if !endpoint.is_none_or(|endpoint| endpoint.retries.withdraw(now)) {
-            return Tried::Denied(AllowanceName::Retries);
+            return Tried::Denied(AllowanceName::Retries, Denial::Empty);
         }
         // A request of the same session may have taken the last one in between.
         let Some(used) = self.plan.session.take_retry(session_retries.max) else {
@@ -139,6 +154,7 @@ impl Recovery {
         };
         self.keep_progress(Progress { used: number, last_wait: backoff, ..progress });
         self.retries_on_model += 1;
+        self.paid_retry = self.failed_at.map(|target| target.endpoint);
         self.choice = Choice::Retry;
         self.with_context = retry.with_context;
         self.state = State::Waiting { until: now + wait, then: Then::Attempt };
@@ -157,8 +173,11 @@ impl Recovery {
             Ok(next) => next,
             Err(skip) => return Tried::Skipped(skip),
         };
+        if self.in_doubt(world, now) {
+            return Tried::Denied(AllowanceName::Fallbacks, Denial::KeepsFailing);
+        }
         if !self.plan.project.fallbacks.withdraw(now) {
-            return Tried::Denied(AllowanceName::Fallbacks);
+            return Tried::Denied(AllowanceName::Fallbacks, Denial::Empty);
         }
         self.paid_fallback = true;
         self.move_to(place, Choice::Fallback);
@@ -204,7 +223,7 @@ impl Recovery {
         }
         match self.try_escalate(EscalationReason::AutoAfterRetries) {
             Tried::Taken(decision) => Some(decision),
-            Tried::Skipped(_) | Tried::Denied(_) => None,
+            Tried::Skipped(_) | Tried::Denied(..) => None,
         }
     }
 
@@ -246,10 +265,29 @@ impl Recovery {
         };
         let Some(from) = self.failed_at else { return Tried::Skipped(Skip::NotHere) };
         self.asked = true;
-        let question = Question { from, to, nudge: now + ask.nudge, skip: now + ask.skip };
+        let skip = (now + ask.skip).min(self.deadline);
+        let question = Question { from, to, nudge: (now + ask.nudge).min(skip), skip };
         self.state = State::Asking { question, place };
         let decision = self.decision("ask", Duration::ZERO, Reason::PersonDecides);
         Tried::Taken(Decision { to: Some(to), ..decision })
+    }
+
+    /// Every endpoint refuses: a task can wait for a new run where its policy knows one.
+    pub(super) fn restart_later(&mut self, reason: Reason, now: Instant) -> Option<Decision> {
+        let Reason::NoTarget { wait, .. } = reason else { return None };
+        let policy = Arc::clone(&self.plan.policy);
+        let unreachable = Failure::new(FailureKind::NetworkTransient, "refused");
+        let (_, steps) = policy.steps(self.failure.as_ref().unwrap_or(&unreachable));
+        let restart = steps.iter().find_map(|rule| match rule.step {
+            Step::Restart(restart) => Some(restart),
+            _ => None,
+        })?;
+        let Tried::Taken(decision) = self.try_restart(restart, now) else { return None };
+        if let State::Restarting { at } = &mut self.state {
+            *at = (now + wait).max(*at);
+            return Some(Decision { wait: now.until(*at), ..decision });
+        }
+        Some(decision)
     }
 
     fn try_restart(&mut self, restart: Restart, now: Instant) -> Tried {
@@ -266,9 +304,10 @@ impl Recovery {
         Tried::Taken(self.decision("restart", wait, reason))
     }
 
-    /// Waits for an empty allowance instead of failing: it fills as soon as others succeed.
-    fn be_patient(&mut self, name: AllowanceName, progress: Progress, now: Instant) -> Decision {
-        let reason = Reason::AllowanceEmpty(name);
+    /// Waits a little instead of failing: an allowance fills as soon as others succeed, and an
+    /// endpoint that keeps failing is judged soon.
+    fn be_patient(&mut self, name: AllowanceName, denial: Denial, progress: Progress, now: Instant) -> Decision {
+        let reason = denial.reason(name);
         let backoff = Backoff::doubling(PATIENCE_BASE, PATIENCE_CAP, Jitter::Spread(0.5));
         let wait = backoff.delay(self.patience + 1, Duration::ZERO, &mut self.rng);
         if self.patience >= PATIENCE_MAX || now + wait >= self.deadline {
@@ -282,9 +321,11 @@ impl Recovery {
 
     /// The next place that could serve: another endpoint of the same model, where the failure
     /// was not about the model itself, then the next models of the chain.
+    /// One whose breaker is open is taken only if there is no other.
     fn next_place(&self, kind: FailureKind, world: &World, now: Instant) -> Result<(Place, Target), Skip> {
         let about_the_model = matches!(kind, FailureKind::ContextLimit | FailureKind::ContentFilter);
         let mut skip = Skip::ChainEnds;
+        let mut open = None;
         for place in self.plan.route.places_from(self.at) {
             if place == self.at || about_the_model && place.model == self.at.model {
                 continue;
@@ -294,12 +335,30 @@ impl Recovery {
                 skip = Skip::Unfit(unfit);
                 continue;
             }
-            let resting = world.endpoint(target.endpoint).is_none_or(|e| e.set_aside_until(now).is_some());
-            if !resting {
+            let Some(endpoint) = world.endpoint(target.endpoint) else { continue };
+            if endpoint.set_aside_until(now).is_some() {
+                continue;
+            }
+            if !endpoint.breaker.is_open(now) {
                 return Ok((place, target));
             }
+            open = open.or(Some((place, target)));
         }
-        Err(skip)
+        open.ok_or(skip)
+    }
+
+    /// Whether an outage is just being found out anywhere on this route.
+    fn in_doubt(&self, world: &World, now: Instant) -> bool {
+        let route = &self.plan.route;
+        let mut places = route.places_from(route.start_of(self.at)).filter_map(|place| route.look(place));
+        places.any(|(_, target)| world.endpoint(target.endpoint).is_some_and(|e| e.breaker.in_doubt(now)))
+    }
+
+    /// Whether a place further on would admit an attempt.
+    fn could_go_elsewhere(&self, world: &World, now: Instant) -> bool {
+        let next = self.next_place(self.failed_kind, world, now);
+        let admits = |target: Target| world.endpoint(target.endpoint).is_some_and(|e| !e.breaker.is_open(now));
+        next.is_ok_and(|(_, target)| admits(target))
     }
 
     fn affordable(&self, model: &Model) -> bool {
@@ -332,6 +391,22 @@ impl Recovery {
             Some(Skip::Unfit(unfit)) => Reason::NobodyFits(unfit),
             Some(Skip::Money) => Reason::Money,
             _ => Reason::StepsUsedUp,
+        }
+    }
+}
+
+impl Denial {
+    const fn skip(self, name: AllowanceName) -> Skip {
+        match self {
+            Self::Empty => Skip::AllowanceEmpty(name),
+            Self::KeepsFailing => Skip::KeepsFailing,
+        }
+    }
+
+    const fn reason(self, name: AllowanceName) -> Reason {
+        match self {
+            Self::Empty => Reason::AllowanceEmpty(name),
+            Self::KeepsFailing => Reason::KeepsFailing,
         }
     }
 }

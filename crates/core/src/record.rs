@@ -1,0 +1,256 @@
+//! The decision log: one line of JSON per thing that happened to a request.
+//!
+//! The gateway, the supervisor and the simulator all write these, `steadfast why` tells one
+//! request's story from them, and `steadfast simulate --replay` asks what another policy would
+//! have done. Plain data, readable with `jq`: names, kinds, numbers and reasons in words, and
+//! never a prompt, an answer or a key.
+//!
+//! ```text
+//! start ──▶ attempt ──▶ decision ──▶ attempt ──▶ success ──▶ outcome
+//! ```
+//!
+//! A failed attempt and what was decided about it are one `decision` line, so that a single line
+//! answers "why". Fields that say nothing are left out.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cost::Usage;
+use crate::decision::Decision;
+use crate::failure::Failure;
+use crate::kind::FailureKind;
+use crate::recovery::{Choice, Outcome};
+use crate::time::Timestamp;
+
+/// One line of the decision log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// When, in milliseconds since the epoch (in a simulation: since its start).
+    pub time: Timestamp,
+    /// What happened.
+    pub event: Event,
+    /// The request or task.
+    pub request: Arc<str>,
+    /// The conversation it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Arc<str>>,
+    /// Who pays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Arc<str>>,
+    /// The policy in force; on `start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Arc<str>>,
+    /// Where the request may go, in order; on `start`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<Place>,
+    /// Which attempt of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// How many attempts it may make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_max: Option<u32>,
+    /// Where an attempt goes, or which target served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Place>,
+    /// Why an attempt goes there: `first`, `retry`, `fallback`, `escalation`, `rerouted`, `panic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Cow<'static, str>>,
+    /// How the attempt failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<FailureKind>,
+    /// Its HTTP status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The rule that told its kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Cow<'static, str>>,
+    /// How long the provider asked to be left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// The step decided on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Cow<'static, str>>,
+    /// The wait before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+    /// Where the failed attempt went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Place>,
+    /// Where the next one goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Place>,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Cow<'static, str>>,
+    /// Why the step before it in the policy was not taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_over: Option<Cow<'static, str>>,
+    /// The session has used so many retries that a person should know.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warning: bool,
+    /// How it ended: `succeeded`, `gave_up`, `degraded`, `cancelled`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Cow<'static, str>>,
+    /// How long the attempt took; on `outcome`, the whole request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// Tokens the attempt used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// What a line of the log is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// A request came in.
+    Start,
+    /// An attempt starts.
+    Attempt,
+    /// An attempt failed, or an empty allowance was looked at again: what to do.
+    Decision,
+    /// An attempt served.
+    Success,
+    /// The request is over.
+    Outcome,
+}
+
+/// A model at an endpoint, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    /// The model.
+    pub model: Arc<str>,
+    /// The endpoint.
+    pub endpoint: Arc<str>,
+}
+
+impl Record {
+    /// A line that says nothing but what, when and which request.
+    pub fn new(time: Timestamp, event: Event, request: Arc<str>) -> Self {
+        Self {
+            time,
+            event,
+            request,
+            session: None,
+            project: None,
+            policy: None,
+            chain: Vec::new(),
+            attempt: None,
+            attempts_max: None,
+            target: None,
+            choice: None,
+            kind: None,
+            status: None,
+            rule: None,
+            retry_after_ms: None,
+            step: None,
+            wait_ms: None,
+            from: None,
+            to: None,
+            reason: None,
+            passed_over: None,
+            warning: false,
+            outcome: None,
+            latency_ms: None,
+            usage: None,
+        }
+    }
+
+    /// The same line with how an attempt failed.
+    #[must_use]
+    pub fn with_failure(self, failure: &Failure) -> Self {
+        Self {
+            kind: Some(failure.kind),
+            status: failure.status,
+            rule: Some(failure.rule.clone()),
+            retry_after_ms: failure.retry_after.map(millis),
+            ..self
+        }
+    }
+
+    /// The same line with what was decided. Where it goes is named by the caller, who knows names.
+    #[must_use]
+    pub fn with_decision(self, decision: &Decision) -> Self {
+        Self {
+            attempt: Some(decision.attempt),
+            attempts_max: Some(decision.attempts_max),
+            kind: Some(decision.kind),
+            step: Some(Cow::Borrowed(decision.step)),
+            wait_ms: (!decision.wait.is_zero()).then(|| millis(decision.wait)),
+            reason: Some(Cow::Owned(decision.reason.to_string())),
+            passed_over: decision.passed_over.map(|skip| Cow::Owned(skip.to_string())),
+            warning: decision.warning,
+            ..self
+        }
+    }
+
+    /// The same line with how the request ended.
+    #[must_use]
+    pub fn with_outcome(self, outcome: &Outcome) -> Self {
+        let reason = match outcome {
+            Outcome::GaveUp(reason) => Some(Cow::Owned(reason.to_string())),
+            Outcome::Succeeded(_) | Outcome::Degraded | Outcome::Cancelled => None,
+        };
+        Self { outcome: Some(Cow::Borrowed(outcome.name())), reason, ..self }
+    }
+}
+
+impl Choice {
+    /// The name used in logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Retry => "retry",
+            Self::Fallback => "fallback",
+            Self::Escalation => "escalation",
+            Self::Rerouted => "rerouted",
+            Self::Panic => "panic",
+        }
+    }
+}
+
+impl Outcome {
+    /// The name used in logs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Succeeded(_) => "succeeded",
+            Self::GaveUp(_) => "gave_up",
+            Self::Degraded => "degraded",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_reads_back_and_leaves_out_what_says_nothing() {
+        let failure = Failure {
+            retry_after: Some(Duration::from_secs(7)),
+            status: Some(429),
+            ..Failure::new(FailureKind::RateLimit, "status_429")
+        };
+        let bare = Record::new(Timestamp::from_millis(1500), Event::Decision, "r1".into());
+        let place = Place { model: "sonnet".into(), endpoint: "anthropic".into() };
+        let record = Record { from: Some(place), step: Some("retry".into()), ..bare }.with_failure(&failure);
+        let line = serde_json::to_string(&record).unwrap();
+        assert_eq!(
+            line,
+            concat!(
+                r#"{"time":1500,"event":"decision","request":"r1","kind":"rate_limit","status":429,"#,
+                r#""rule":"status_429","retry_after_ms":7000,"step":"retry","#,
+                r#""from":{"model":"sonnet","endpoint":"anthropic"}}"#
+            )
+        );
+        assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
+    }
+}

@@ -1,0 +1,198 @@
+//! Reporting back to the core: how attempts, repairs and questions ended.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use steadfast_core::breaker::Outcome as Health;
+use steadfast_core::cost::Usage;
+use steadfast_core::decision::{AllowanceName, Decision, Reason, Skip};
+use steadfast_core::recovery::{Answer, Attempt, Outcome};
+use steadfast_core::{Failure, FailureKind, Instant};
+
+use super::Driver;
+use crate::log::Names;
+use crate::op::{Account, Op, Running};
+use crate::plant::Plant;
+use crate::provider::Reply;
+use crate::rare::Rare;
+use crate::watch::{Checked, ProbeEnd, broken, cost};
+
+/// An attempt the driver gave up on.
+pub(super) fn timed_out(after: Duration) -> Reply {
+    let failure = Failure::new(FailureKind::Timeout, "simulated");
+    Reply { latency: after, failure: Some(failure), usage: Usage::default() }
+}
+
+impl Driver<'_> {
+    pub(super) fn attempt_ends(&mut self, slot: u32, mut op: Box<Op>, now: Instant) -> Checked {
+        let Some(mut running) = op.running.take() else {
+            return broken("an attempt ends once", "ended twice".to_owned(), op.id, now);
+        };
+        let failure = running.reply.failure.take();
+        let health = failure.as_ref().map_or(Health::Success, |failure| failure.kind.endpoint_outcome());
+        let (may_change, probe) = self.watch.may_change(&running, health, now);
+        if probe == ProbeEnd::LeaseOver {
+            self.stats.rare.hit(Rare::ProbeLost);
+        }
+        if self.watch.is_straggler(&running) {
+            self.stats.rare.hit(Rare::Straggler);
+        }
+        self.watch.attempt_over(&op, &running);
+        let usage = running.reply.usage;
+        let spent = cost(&self.stage.routes[op.way], running.target.model, usage);
+        self.stats.spent_usd_micros += spent;
+        match failure {
+            None => {
+                op.recovery.succeeded(usage, &self.stage.world, now);
+                self.plant_in_success(&op, &running, now);
+                self.watch.succeeded(&op, &running);
+                self.watch.settled(
+                    op.account(),
+                    running.held_usd_micros,
+                    spent,
+                    &self.stage.projects[op.project],
+                    now,
+                )?;
+                self.watch.touched(&self.stage.world, may_change, op.id, now)?;
+                self.note_changes(now);
+                if let Some(log) = &mut self.log {
+                    let names = Names { route: &self.stage.routes[op.way].route, world: &self.stage.world };
+                    log.success(&op, &running, &names, now);
+                }
+            }
+            Some(failure) => {
+                self.stats.failure(&mut op, &running, failure.kind, spent, now);
+                if failure.kind == FailureKind::QuotaExhausted {
+                    self.stats.rare.hit(Rare::SetAside);
+                }
+                if spent > 0 {
+                    self.stats.rare.hit(Rare::ChargedFailure);
+                }
+                let decision = op.recovery.failed(failure.clone(), usage, &self.stage.world, now);
+                self.plant_in_failure(&running, now);
+                self.watch.settled(
+                    op.account(),
+                    running.held_usd_micros,
+                    spent,
+                    &self.stage.projects[op.project],
+                    now,
+                )?;
+                self.watch.touched(&self.stage.world, may_change, op.id, now)?;
+                self.note_changes(now);
+                self.decided(&mut op, Some((&failure, &running)), &decision, now)?;
+            }
+        }
+        self.step(slot, op, now)
+    }
+
+    /// Checks and notes a decision.
+    pub(super) fn decided(
+        &mut self,
+        op: &mut Op,
+        failed: Option<(&Failure, &Running)>,
+        decision: &Decision,
+        now: Instant,
+    ) -> Checked {
+        if op.asked_until.take().is_some_and(|skip| now >= skip) {
+            self.stats.rare.hit(Rare::AskSkipped);
+        }
+        let repeats = if self.setup.plant == Some(Plant::UnpaidRetries) && decision.step == "retry" { 2 } else { 1 };
+        for _ in 0..repeats {
+            let (policy, project) = (&self.stage.policy, &self.stage.projects[op.project]);
+            let failure = failed.map(|(failure, _)| failure);
+            self.watch.decided(op, failure, decision, policy, &self.stage.world, project, now)?;
+        }
+        let rare = &mut self.stats.rare;
+        match decision.reason {
+            Reason::AllowanceEmpty(_) if !decision.wait.is_zero() => rare.hit(Rare::Patience),
+            Reason::KeepsFailing if !decision.wait.is_zero() => rare.hit(Rare::Doubt),
+            _ => {}
+        }
+        match decision.passed_over {
+            Some(Skip::AllowanceEmpty(AllowanceName::Retries)) => rare.hit(Rare::RetriesEmpty),
+            Some(Skip::AllowanceEmpty(AllowanceName::Fallbacks)) => rare.hit(Rare::FallbacksEmpty),
+            Some(Skip::SessionSpent) => rare.hit(Rare::SessionSpent),
+            Some(Skip::WaitTooLong { .. }) => rare.hit(Rare::WaitTooLong),
+            _ => {}
+        }
+        if decision.warning {
+            rare.hit(Rare::Warned);
+        }
+        if let Some(log) = &mut self.log {
+            let names = Names { route: &self.stage.routes[op.way].route, world: &self.stage.world };
+            log.decision(op, failed, decision, &names, now);
+        }
+        Ok(())
+    }
+
+    pub(super) fn repaired(&mut self, slot: u32, mut op: Box<Op>, worked: bool, now: Instant) -> Checked {
+        self.stats.rare.hit(if worked { Rare::Repaired } else { Rare::RepairFailed });
+        if let Some(decision) = op.recovery.repaired(worked, &self.stage.world, now) {
+            self.decided(&mut op, None, &decision, now)?;
+        }
+        self.step(slot, op, now)
+    }
+
+    pub(super) fn answered(&mut self, slot: u32, mut op: Box<Op>, answer: Answer, now: Instant) -> Checked {
+        self.stats.rare.hit(match answer {
+            Answer::Yes => Rare::AskedYes,
+            Answer::No => Rare::AskedNo,
+        });
+        if let Some(decision) = op.recovery.answered(answer, &self.stage.world, now) {
+            self.decided(&mut op, None, &decision, now)?;
+        }
+        self.step(slot, op, now)
+    }
+
+    /// The caller leaves, whatever is under way.
+    pub(super) fn leave(&mut self, slot: u32, now: Instant) -> Checked {
+        let Some(mut op) = self.ops[slot as usize].take() else { return Ok(()) };
+        let running = op.running.take();
+        let may_change = running.as_ref().map_or(0, |running| {
+            if running.probe {
+                self.stats.rare.hit(Rare::ProbeCancelled);
+            }
+            self.watch.may_change(running, Health::Neutral, now).0
+        });
+        op.recovery.cancelled(Usage::default(), &self.stage.world, now);
+        if let Some(running) = running {
+            self.watch.attempt_over(&op, &running);
+            self.watch.settled(op.account(), running.held_usd_micros, 0, &self.stage.projects[op.project], now)?;
+        }
+        self.watch.touched(&self.stage.world, may_change, op.id, now)?;
+        op.turn = op.turn.wrapping_add(1);
+        self.step(slot, op, now)
+    }
+
+    /// The driver's own task is gone: nobody reports how the attempt ended.
+    pub(super) fn vanish(&mut self, slot: u32, mut op: Box<Op>, now: Instant) -> Checked {
+        self.stats.rare.hit(Rare::Vanished);
+        let outcome = Outcome::Cancelled;
+        self.stats.outcome(&op, &outcome, now);
+        let Some(running) = op.running.take() else { return Ok(()) };
+        // Its place as a probe stays taken until the lease ends: only the count is closed here.
+        self.watch.ended += 1;
+        // Dropping the recovery gives back what it held; the books must say the same.
+        let id = op.id;
+        let (purse, project) = (Rc::clone(&op.purse), op.project);
+        drop(op);
+        self.free.push(slot);
+        let account = Account { id, project, purse: &purse };
+        self.watch.settled(account, running.held_usd_micros, 0, &self.stage.projects[project], now)
+    }
+
+    pub(super) fn plant_in_attempt(&mut self, attempt: &mut Attempt, op: &Op, now: Instant) {
+        let Some(plant) = self.setup.plant else { return };
+        plant.in_attempt(attempt, op, &self.stage, now);
+    }
+
+    fn plant_in_success(&mut self, op: &Op, running: &Running, now: Instant) {
+        let Some(plant) = self.setup.plant else { return };
+        plant.in_success(op, running, &self.stage, now);
+    }
+
+    fn plant_in_failure(&mut self, running: &Running, now: Instant) {
+        let Some(plant) = self.setup.plant else { return };
+        plant.in_failure(running, &self.stage, now);
+    }
+}

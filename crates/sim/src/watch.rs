@@ -1,0 +1,507 @@
+//! The invariants, checked on every step and not only at the end.
+//!
+//! The watch keeps its own books beside the core's: what every request may still do, what every
+//! budget must hold, and what every breaker may do next. It reads the core and never changes it.
+//! Names in brackets are those of resilience.md, section 4.
+
+use std::time::Duration;
+
+use steadfast_core::breaker::{Outcome as Health, State};
+use steadfast_core::cost::Usage;
+use steadfast_core::decision::{Decision, Reason};
+use steadfast_core::policy::{Policy, Step, VendorBoundary};
+use steadfast_core::recovery::{Attempt, Choice, Outcome};
+use steadfast_core::world::{Project, World};
+use steadfast_core::{Failure, FailureKind, Instant};
+
+use crate::op::{Account, Op, Running};
+use crate::stage::Way;
+
+/// An invariant that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{invariant}: {detail}, at {at}")]
+pub struct Broken {
+    /// Which one.
+    pub invariant: &'static str,
+    /// What was seen.
+    pub detail: String,
+    /// The request that showed it.
+    pub request: Option<u64>,
+    /// When.
+    pub at: Instant,
+}
+
+pub(crate) type Checked = Result<(), Box<Broken>>;
+
+/// A breaker's change of state, as seen from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) endpoint: usize,
+    pub(crate) from: State,
+    pub(crate) to: State,
+}
+
+/// The books kept beside the core's.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    endpoints: Vec<EndpointBook>,
+    projects: Vec<ProjectBook>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) started: u64,
+    pub(crate) ended: u64,
+}
+
+#[derive(Debug)]
+struct EndpointBook {
+    fingerprint: u64,
+    state: State,
+    generation: u64,
+    /// Requests that probe, and when their leases end.
+    probes: Vec<(u64, Instant)>,
+    deposits: u64,
+    retries: u64,
+    refunds: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ProjectBook {
+    held_usd_micros: u64,
+    spent_usd_micros: u64,
+    deposits: u64,
+    paid_fallbacks: u64,
+    refunds: u64,
+}
+
+/// What the watch saw of a probe that was admitted or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProbeEnd {
+    NoProbe,
+    InLease,
+    LeaseOver,
+}
+
+impl Watch {
+    pub(crate) fn new(world: &World, projects: usize) -> Self {
+        let book = |breaker: &steadfast_core::breaker::Breaker| EndpointBook {
+            fingerprint: breaker.fingerprint(),
+            state: State::Closed,
+            generation: breaker.generation(),
+            probes: Vec::new(),
+            deposits: 0,
+            retries: 0,
+            refunds: 0,
+        };
+        Self {
+            endpoints: world.endpoints().map(|(_, endpoint)| book(&endpoint.breaker)).collect(),
+            projects: vec![ProjectBook::default(); projects],
+            changes: Vec::new(),
+            started: 0,
+            ended: 0,
+        }
+    }
+
+    /// [B1 B4 B9] Only breakers in `permitted` may have changed, and only in legal ways.
+    pub(crate) fn touched(&mut self, world: &World, permitted: u64, request: u64, now: Instant) -> Checked {
+        for (id, endpoint) in world.endpoints() {
+            let index = usize::from(id.0);
+            let book = &mut self.endpoints[index];
+            let fingerprint = endpoint.breaker.fingerprint();
+            if fingerprint == book.fingerprint {
+                continue;
+            }
+            if permitted & 1 << index == 0 {
+                let detail = format!("the breaker of {} changed", endpoint.name);
+                return broken("what counts nowhere changes nothing", detail, request, now);
+            }
+            book.fingerprint = fingerprint;
+            let (state, generation) = (endpoint.breaker.state(now), endpoint.breaker.generation());
+            // An onlooker sees a cooled breaker as half-open.
+            let before = match book.state {
+                State::Open { until } if now >= until => State::HalfOpen,
+                state => state,
+            };
+            let steps = generation - book.generation;
+            let legal = match (before, state, steps) {
+                (_, _, 0) => before.name() == state.name(),
+                (State::Closed | State::HalfOpen, State::Open { .. }, 1) | (State::HalfOpen, State::Closed, 1) => true,
+                _ => false,
+            };
+            if !legal {
+                let detail = format!("{} went from {before:?} to {state:?} in {steps} steps", endpoint.name);
+                return broken("breaker transitions are legal", detail, request, now);
+            }
+            if state.name() != book.state.name() || steps > 0 {
+                self.changes.push(Change { endpoint: index, from: before, to: state });
+            }
+            if steps > 0 {
+                book.probes.clear();
+            }
+            (book.state, book.generation) = (state, generation);
+        }
+        Ok(())
+    }
+
+    /// [R2 R3 R7 R8 B2 B3] An attempt starts: says whether it is a probe.
+    pub(crate) fn attempt(
+        &mut self,
+        op: &mut Op,
+        attempt: &Attempt,
+        way: &Way,
+        policy: &Policy,
+        world: &World,
+        now: Instant,
+    ) -> Result<bool, Box<Broken>> {
+        let id = op.id;
+        let fail = |invariant, detail: String| broken(invariant, detail, id, now);
+        self.started += 1;
+        op.attempts += 1;
+        op.attempts_in_run += 1;
+        if op.attempts_in_run > policy.attempts_max || attempt.number != op.attempts_in_run {
+            let detail = format!("attempt {} of {}", op.attempts_in_run, policy.attempts_max);
+            fail("attempts stay within the policy", detail)?;
+        }
+        if now >= op.recovery.deadline() {
+            fail("no attempt starts after the deadline", format!("deadline {}", op.recovery.deadline()))?;
+        }
+        if op.restart_due.take().is_some_and(|due| now < due) {
+            fail("restarts keep their distance", "a run started early".to_owned())?;
+        }
+        let Some(model) = way.route.model(attempt.target.model.into()) else {
+            return fail("a chain stays within its route", format!("{:?}", attempt.target)).map(|()| false);
+        };
+        if policy.vendor_boundary == VendorBoundary::Strict && model.vendor != way.route.primary().vendor {
+            let detail = format!("{} by {}", model.name, model.vendor);
+            fail("a strict chain never leaves the vendor", detail)?;
+        }
+        check_order(op, attempt, way, now)?;
+
+        let index = usize::from(attempt.target.endpoint.0);
+        let book = &mut self.endpoints[index];
+        // A repeated attempt earns nothing, also where panic mode let it through.
+        let repeats = std::mem::take(&mut op.retrying) && op.last == Some(attempt.target);
+        book.deposits += u64::from(!repeats);
+        op.panicked |= attempt.choice == Choice::Panic;
+        if op.last != Some(attempt.target) {
+            op.retries_here = 0;
+            op.retries_allowed_here = 0;
+            op.triggers_here.clear();
+        }
+        op.last = Some(attempt.target);
+        op.free_return = false;
+        if attempt.choice == Choice::Panic {
+            return Ok(false);
+        }
+        let Some(endpoint) = world.endpoint(attempt.target.endpoint) else { return Ok(false) };
+        match endpoint.breaker.state(now) {
+            State::Closed => Ok(false),
+            State::Open { until } => {
+                fail("an open breaker admits nothing", format!("{} is open until {until}", endpoint.name))?;
+                Ok(false)
+            }
+            State::HalfOpen => {
+                book.probes.retain(|(_, ends)| now < *ends);
+                book.probes.push((id, now + policy.breaker.lease));
+                let probes = book.probes.len().max(endpoint.breaker.probes_in_flight(now));
+                if probes > policy.breaker.probes as usize {
+                    let detail = format!("{probes} of {} at {}", policy.breaker.probes, endpoint.name);
+                    fail("a half-open breaker admits its probes and no more", detail)?;
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Which breakers the end of an attempt may change, before it is reported.
+    pub(crate) fn may_change(&self, running: &Running, health: Health, now: Instant) -> (u64, ProbeEnd) {
+        let index = usize::from(running.target.endpoint.0);
+        let book = &self.endpoints[index];
+        let straggler = running.generation != book.generation;
+        let in_lease = now.since(running.started) < running.lease;
+        let end = match (running.probe, in_lease) {
+            (false, _) => ProbeEnd::NoProbe,
+            (true, true) => ProbeEnd::InLease,
+            (true, false) => ProbeEnd::LeaseOver,
+        };
+        let counts = match running.choice {
+            Choice::Panic => false,
+            _ if straggler || end == ProbeEnd::LeaseOver => false,
+            _ => running.probe || health != Health::Neutral,
+        };
+        (u64::from(counts) << index, end)
+    }
+
+    /// Whether a result comes from before a trip.
+    pub(crate) fn is_straggler(&self, running: &Running) -> bool {
+        running.choice != Choice::Panic
+            && running.generation != self.endpoints[usize::from(running.target.endpoint.0)].generation
+    }
+
+    /// An attempt ended, however it did.
+    pub(crate) fn attempt_over(&mut self, op: &Op, running: &Running) {
+        self.ended += 1;
+        if running.probe {
+            let probes = &mut self.endpoints[usize::from(running.target.endpoint.0)].probes;
+            probes.retain(|(id, _)| *id != op.id);
+        }
+    }
+
+    /// [M1] Money was held for an attempt.
+    pub(crate) fn held(&mut self, op: Account<'_>, usd_micros: u64, project: &Project, now: Instant) -> Checked {
+        self.projects[op.project].held_usd_micros += usd_micros;
+        op.purse.held_usd_micros.set(op.purse.held_usd_micros.get() + usd_micros);
+        self.money(op, project, now)
+    }
+
+    /// [M1] What was held is settled.
+    pub(crate) fn settled(
+        &mut self,
+        op: Account<'_>,
+        held: u64,
+        cost: u64,
+        project: &Project,
+        now: Instant,
+    ) -> Checked {
+        let book = &mut self.projects[op.project];
+        book.held_usd_micros -= held;
+        book.spent_usd_micros += cost;
+        op.purse.held_usd_micros.set(op.purse.held_usd_micros.get() - held);
+        op.purse.spent_usd_micros.set(op.purse.spent_usd_micros.get() + cost);
+        self.money(op, project, now)
+    }
+
+    fn money(&self, op: Account<'_>, project: &Project, now: Instant) -> Checked {
+        let book = &self.projects[op.project];
+        let session = &op.purse.session.spend;
+        let (held, spent) = (op.purse.held_usd_micros.get(), op.purse.spent_usd_micros.get());
+        let budgets = [
+            ("project", &project.spend, book.held_usd_micros, book.spent_usd_micros),
+            ("session", session, held, spent),
+        ];
+        for (whose, budget, held, spent) in budgets {
+            let ledger = budget.ledger();
+            if (ledger.reserved_usd_micros, ledger.settled_usd_micros) != (held, spent) {
+                let detail = format!("the {whose} ledger says {ledger:?}, attempts say {held} held, {spent} spent");
+                return broken("money is held and settled once", detail, op.id, now);
+            }
+            if budget.limit_usd_micros().is_some_and(|limit| held + spent > limit) {
+                let detail = format!("the {whose} holds {held} and spent {spent} micro-dollars");
+                return broken("money stays within its budget", detail, op.id, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// [A1] A success earns a fallback, and gives back the one that led to it.
+    pub(crate) fn succeeded(&mut self, op: &Op, running: &Running) {
+        let book = &mut self.projects[op.project];
+        book.deposits += 1;
+        book.refunds += u64::from(running.paid_fallback);
+        if let Some(endpoint) = running.paid_retry {
+            self.endpoints[usize::from(endpoint.0)].refunds += 1;
+        }
+    }
+
+    /// [A1 R5 R6 R9] A step was chosen.
+    pub(crate) fn decided(
+        &mut self,
+        op: &mut Op,
+        failure: Option<&Failure>,
+        decision: &Decision,
+        policy: &Policy,
+        world: &World,
+        project: &Project,
+        now: Instant,
+    ) -> Checked {
+        let id = op.id;
+        let fail = |invariant, detail: String| broken(invariant, detail, id, now);
+        let waits_for_allowance = matches!(decision.reason, Reason::AllowanceEmpty(_) | Reason::KeepsFailing);
+        let known = failure.or(op.recovery.last_failure());
+        match decision.step {
+            "retry" if !waits_for_allowance => {
+                op.retries += 1;
+                op.retries_here += 1;
+                op.retrying = true;
+                op.paid_retry = Some(decision.from.endpoint);
+                let Some(failure) = known else { return Ok(()) };
+                let (trigger, steps) = policy.steps(failure);
+                if !op.triggers_here.contains(&trigger) {
+                    op.triggers_here.push(trigger);
+                    op.retries_allowed_here += steps.iter().map(|rule| retries_of(&rule.step)).sum::<u32>();
+                }
+                if op.retries_here > op.retries_allowed_here && !op.panicked {
+                    let detail = format!("{} of {}", op.retries_here, op.retries_allowed_here);
+                    fail("retries at one target stay within its steps", detail)?;
+                }
+                if failure.kind == FailureKind::QuotaExhausted || failure.kind == FailureKind::Cancelled {
+                    fail("what cannot pass is not retried", failure.kind.to_string())?;
+                }
+                if decision.wait < failure.retry_after.unwrap_or_default() {
+                    let detail = format!("waits {:?} for {:?}", decision.wait, failure.retry_after);
+                    fail("a provider's wait is a floor", detail)?;
+                }
+                if now + decision.wait >= op.recovery.deadline() {
+                    fail("no wait passes the deadline", format!("waits {:?}", decision.wait))?;
+                }
+                if op.purse.session.retries_used() > policy.session_retries.max {
+                    fail("session retries stay within the policy", op.purse.session.retries_used().to_string())?;
+                }
+                self.count_retry(decision, world, id, now)?;
+            }
+            "fallback" if !waits_for_allowance => {
+                op.fallbacks += 1;
+                op.free_return |= decision.reason == Reason::PersonAgreed;
+                if decision.reason == Reason::NextTarget {
+                    op.paid_fallback = true;
+                    self.count_fallback(op, project, now)?;
+                }
+            }
+            "retry" | "fallback" => {
+                if now + decision.wait >= op.recovery.deadline() {
+                    fail("no wait passes the deadline", format!("waits {:?}", decision.wait))?;
+                }
+            }
+            "escalate" => {
+                let context = known.is_some_and(|failure| failure.kind == FailureKind::ContextLimit);
+                if !policy.escalate.auto && !context {
+                    fail("escalation needs permission", decision.reason.to_string())?;
+                }
+                op.may_escalate = true;
+            }
+            "restart" => {
+                op.restarts += 1;
+                let Reason::NewRun { restart, of } = decision.reason else { return Ok(()) };
+                if restart > of || restart != op.restarts {
+                    fail("restarts stay within the policy", format!("{restart} of {of}"))?;
+                }
+                op.restart_due = Some(now + decision.wait);
+            }
+            "repair" | "defer" => {
+                op.free_return = true;
+                op.retrying = true;
+                if decision.step == "defer" {
+                    op.triggers_here.clear();
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn count_retry(&mut self, decision: &Decision, world: &World, id: u64, now: Instant) -> Checked {
+        let book = &mut self.endpoints[usize::from(decision.from.endpoint.0)];
+        book.retries += 1;
+        let Some(endpoint) = world.endpoint(decision.from.endpoint) else { return Ok(()) };
+        let bound = endpoint.retries.bound(book.deposits, now.since(Instant::ORIGIN)) + book.refunds;
+        if book.retries > bound {
+            let detail = format!("{} retries at {}, {bound} allowed", book.retries, endpoint.name);
+            return broken("retries keep their share of the traffic", detail, id, now);
+        }
+        Ok(())
+    }
+
+    fn count_fallback(&mut self, op: &Op, project: &Project, now: Instant) -> Checked {
+        let book = &mut self.projects[op.project];
+        book.paid_fallbacks += 1;
+        let bound = project.fallbacks.bound(book.deposits, now.since(Instant::ORIGIN)) + book.refunds;
+        if book.paid_fallbacks > bound {
+            let detail = format!("{} fallbacks of {}, {bound} allowed", book.paid_fallbacks, project.name);
+            return broken("fallbacks are earned", detail, op.id, now);
+        }
+        Ok(())
+    }
+
+    /// A new run of a task: its places and retries start from the beginning.
+    pub(crate) fn run_anew(op: &mut Op) {
+        op.attempts_in_run = 0;
+        op.last = None;
+        op.panicked = false;
+        op.rung = None;
+        op.retries_here = 0;
+        op.retries_allowed_here = 0;
+        op.triggers_here.clear();
+    }
+
+    /// [R1] An operation ended, in time.
+    pub(crate) fn outcome(op: &Op, outcome: &Outcome, now: Instant) -> Checked {
+        if op.running.is_some() {
+            return broken("an operation ends once", format!("{outcome:?} while an attempt runs"), op.id, now);
+        }
+        if now > op.recovery.deadline() {
+            let detail = format!("{outcome:?}, deadline {}", op.recovery.deadline());
+            return broken("an operation ends by its deadline", detail, op.id, now);
+        }
+        Ok(())
+    }
+
+    /// [M2 E3] Nothing is left over when everything has ended.
+    pub(crate) fn quiet(&self, world: &World, projects: &[std::sync::Arc<Project>], now: Instant) -> Checked {
+        for project in projects {
+            let ledger = project.spend.ledger();
+            if ledger.reserved_usd_micros != 0 {
+                return all("nothing stays held", format!("{}: {ledger:?}", project.name), now);
+            }
+        }
+        if self.started != self.ended {
+            let detail = format!("{} attempts started, {} ended", self.started, self.ended);
+            return all("counters reconcile", detail, now);
+        }
+        for (_, endpoint) in world.endpoints() {
+            let probes = endpoint.breaker.probes_in_flight(now + Duration::from_secs(24 * 3600));
+            if probes != 0 {
+                return all("every probe's lease ends", endpoint.name.to_string(), now);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// [R8 R9] Places are visited in the chain's order, each once; escalation only climbs.
+fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Checked {
+    let (target, rung) = (attempt.target, way.route.chain().len());
+    let on_ladder = usize::from(target.model) >= rung;
+    match attempt.choice {
+        Choice::Escalation => {
+            let climbs = op.rung.is_none_or(|before| target.model > before);
+            if !on_ladder || !climbs || !op.may_escalate {
+                let detail = format!("from {:?} to {}", op.rung, target.model);
+                return broken("escalation only climbs, with permission", detail, op.id, now);
+            }
+            op.rung = Some(target.model);
+            op.may_escalate = false;
+            return Ok(());
+        }
+        Choice::Panic => return Ok(()),
+        Choice::First | Choice::Retry | Choice::Fallback | Choice::Rerouted => {}
+    }
+    let place = (target.model, target.served);
+    let Some(last) = op.last.map(|last| (last.model, last.served)) else { return Ok(()) };
+    let in_order = match attempt.choice {
+        Choice::Retry => place == last,
+        _ => place > last,
+    };
+    if !in_order && !op.panicked && !op.free_return {
+        let detail = format!("{:?} from {last:?} to {place:?}", attempt.choice);
+        return broken("a chain is walked in its order", detail, op.id, now);
+    }
+    Ok(())
+}
+
+fn retries_of(step: &Step) -> u32 {
+    match step {
+        Step::Retry(retry) => retry.max,
+        _ => 0,
+    }
+}
+
+/// What usage costs at the target's price.
+pub(crate) fn cost(way: &Way, model: u8, usage: Usage) -> u64 {
+    way.route.model(model.into()).and_then(|model| model.price).map_or(0, |price| price.cost_usd_micros(usage))
+}
+
+pub(crate) fn broken(invariant: &'static str, detail: String, request: u64, at: Instant) -> Checked {
+    Err(Box::new(Broken { invariant, detail, request: Some(request), at }))
+}
+
+fn all(invariant: &'static str, detail: String, at: Instant) -> Checked {
+    Err(Box::new(Broken { invariant, detail, request: None, at }))
+}
