@@ -7,6 +7,7 @@ use steadfast_config::Setting;
 
 use crate::commands::config::ConfigArgs;
 use crate::commands::explain::ExplainArgs;
+use crate::commands::simulate::SimulateArgs;
 
 /// Keeps AI agents working when models, networks and processes fail.
 #[derive(Debug, Parser)]
@@ -40,6 +41,8 @@ pub(crate) struct SourceArgs {
 pub(crate) enum Command {
     /// Say what an error means and what each step would do about it
     Explain(ExplainArgs),
+    /// Show what a policy does when things fail, before they do
+    Simulate(SimulateArgs),
     /// Check, show and start configuration files
     Config(ConfigArgs),
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod explain;
+pub(crate) mod simulate;
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,6 +19,7 @@ use crate::cli::{Cli, Command, SourceArgs};
 pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Explain(args) => explain::run(args, &cli.sources),
+        Command::Simulate(args) => simulate::run(args, &cli.sources),
         Command::Config(args) => config::run(args, &cli.sources),
     }
 }

@@ -142,17 +142,18 @@ fn fallbacks_are_paid_for_and_given_back_when_they_serve() {
 }
 
 #[test]
-fn a_retry_deposits_nothing_and_a_first_attempt_does() {
-    let script = never_tripping("default");
-    let endpoint = script.world.endpoint(EndpointId(0)).unwrap();
+fn a_first_attempt_deposits_and_a_retry_that_serves_is_given_back() {
+    let mut script = never_tripping("default");
     drain_retries(&script, 0);
     for _ in 0..5 {
-        endpoint.retries.deposit();
+        script.world.endpoint(EndpointId(0)).unwrap().retries.deposit();
     }
-    assert_eq!(endpoint.retries.left(), 1);
-    let mut script = script;
+    let left = |script: &Script| script.world.endpoint(EndpointId(0)).unwrap().retries.left();
+    assert_eq!(left(&script), 1);
     script.play("500; 200");
-    assert_eq!(script.world.endpoint(EndpointId(0)).unwrap().retries.left(), 0, "one in, one out, and a fifth");
+    assert_eq!(left(&script), 1, "it served");
+    script.play("500; model_unavailable; 200");
+    assert_eq!(left(&script), 0, "it failed, and two first attempts bring two fifths");
 }
 
 #[test]
