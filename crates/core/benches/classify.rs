@@ -43,7 +43,12 @@ fn main() -> ExitCode {
     println!("first call                 {:>10.1} us", started.elapsed().as_secs_f64() * 1e6);
 
     let typical = case("openai 429, 300 bytes", &Evidence::http(429, HEADERS, OPENAI_429));
-    if std::env::var("PROFILE").is_ok() { for _ in 0..20 { case("openai 429, 300 bytes", &Evidence::http(429, HEADERS, OPENAI_429)); } return ExitCode::SUCCESS; }
+    if std::env::var("PROFILE").is_ok() {
+        for _ in 0..20 {
+            case("openai 429, 300 bytes", &Evidence::http(429, HEADERS, OPENAI_429));
+        }
+        return ExitCode::SUCCESS;
+    }
     case("the same, wait in prose", &Evidence::http(429, &[], OPENAI_429));
     case("anthropic 529", &Evidence::http(529, &[], ANTHROPIC_529));
     case("text, connection refused", &Evidence::text("Error: connect ECONNREFUSED 127.0.0.1:11434"));
@@ -109,7 +114,8 @@ fn html_page(bytes: usize) -> Vec<u8> {
         if page.len() >= bytes {
             break;
         }
-        let html = format!("<div class=\"row c{row}\"><p>The web server reported a bad gateway error {row}.</p></div>\n");
+        let html =
+            format!("<div class=\"row c{row}\"><p>The web server reported a bad gateway error {row}.</p></div>\n");
         page.extend_from_slice(html.as_bytes());
     }
     page
@@ -121,8 +127,9 @@ fn traceback(bytes: usize) -> Vec<u8> {
         if text.len() >= bytes {
             break;
         }
-        let frame =
-            format!("  File \"/srv/app/module_{line}.py\", line {line}, in call\n    return await self.send(request)\n");
+        let frame = format!(
+            "  File \"/srv/app/module_{line}.py\", line {line}, in call\n    return await self.send(request)\n"
+        );
         text.extend_from_slice(frame.as_bytes());
     }
     text.extend_from_slice(b"httpx.ConnectError: [Errno 111] Connection refused");

@@ -14,11 +14,14 @@ use super::wait::WAITS;
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
 /// Slots of the index of beginnings: a few times as many as there are keys.
-const SLOTS: usize = 8192;
+const SLOTS: usize = 4096;
 
-/// How often a phrase is tried before the end of a text. A page that repeats its words proves no
-/// more by the hundredth, and the work stays linear.
+/// How often a phrase is tried, and a word looked up, before the end of a text. A page that repeats
+/// its words proves no more by the hundredth, and the work stays linear.
 const TRIES_MAX: u8 = 16;
+const VISITS_MAX: u8 = 32;
+/// In place of a number of tries: a word is missing.
+const IMPOSSIBLE: u8 = u8::MAX;
 /// The end of a text, where everything is tried: there stands the cause of a traceback.
 const TAIL_BYTES: usize = 1024;
 /// A phrase may begin with less than a whole key: "ip", "hit", a digit.
@@ -110,8 +113,8 @@ struct Index {
     /// Where the entries of each slot begin.
     slots: Box<[u16]>,
     entries: Vec<Entry>,
-    /// Bytes with which some beginning shorter than a key begins.
-    has_short: [bool; 256],
+    /// Bits for the first two bytes of beginnings that are shorter than a key.
+    short: Box<[u64]>,
 }
 
 /// One beginning of a phrase.
@@ -127,7 +130,7 @@ impl Index {
     fn new<'a>(patterns: impl Iterator<Item = (u16, u32, &'a str)>) -> Self {
         let mut phrases = Vec::new();
         let mut entries = Vec::new();
-        let mut has_short = [false; 256];
+        let mut short = vec![0_u64; 1 << 10];
         for (owner, rank, pattern) in patterns {
             let Ok(phrase) = Phrase::new(pattern) else {
                 debug_assert!(false, "unusable pattern: {pattern}");
@@ -135,7 +138,10 @@ impl Index {
             };
             for start in &phrase.starts {
                 let rest = start.get(KEY_BYTES..).unwrap_or_default().into();
-                has_short[usize::from(start[0])] |= start.len() < KEY_BYTES;
+                if start.len() < KEY_BYTES {
+                    let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
+                    seconds.map(|second| pair(start[0], second)).for_each(|pair| short[pair / 64] |= 1 << (pair % 64));
+                }
                 entries.push(Entry { key: key(start), rank, phrase: phrases.len() as u16, rest });
             }
             phrases.push((owner, phrase));
@@ -143,7 +149,7 @@ impl Index {
         entries.sort_by_key(|entry| (slot(entry.key), std::cmp::Reverse(entry.rank)));
         let before = |slot_index: usize| entries.partition_point(|entry| slot(entry.key) < slot_index) as u16;
         let slots = (0..=SLOTS).map(before).collect();
-        Self { phrases, slots, entries, has_short }
+        Self { phrases, slots, entries, short: short.into() }
     }
 
     /// Calls `report` with every phrase above rank `best` whose beginning stands at a word of the
@@ -153,23 +159,40 @@ impl Index {
         let words = Words::new(text);
         let tail = lower.len().saturating_sub(TAIL_BYTES);
         let mut tries = vec![0_u8; self.phrases.len()];
+        let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];
         for at in words.starts.iter().map(|at| *at as usize) {
             let key = key(&lower[at..]);
-            let masks = if self.has_short[usize::from(lower[at])] { &KEY_MASKS[..] } else { &KEY_MASKS[..1] };
+            let pair = pair(lower[at], lower.get(at + 1).copied().unwrap_or_default());
+            let is_short = self.short[pair / 64] & (1 << (pair % 64)) != 0;
+            let masks = if is_short { &KEY_MASKS[..] } else { &KEY_MASKS[..1] };
             for key in masks.iter().map(|mask| key & mask) {
                 let slot = slot(key);
+                if at < tail
+                    && let Some(visits) = visits.get_mut(slot)
+                {
+                    if *visits >= VISITS_MAX {
+                        continue;
+                    }
+                    *visits += 1;
+                }
                 let entries = usize::from(self.slots[slot])..usize::from(self.slots[slot + 1]);
                 for entry in &self.entries[entries] {
                     if entry.rank <= best {
                         break;
                     }
-                    let begins = entry.key == key && starts_with(lower, at + KEY_BYTES, &entry.rest);
-                    let (owner, phrase) = &self.phrases[usize::from(entry.phrase)];
                     let tries = &mut tries[usize::from(entry.phrase)];
-                    if !begins || (*tries >= TRIES_MAX && at < tail) || !words.may_hold(&phrase.needs) {
+                    if entry.key != key || *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
                         continue;
                     }
-                    *tries = tries.saturating_add(1);
+                    if !starts_with(lower, at + KEY_BYTES, &entry.rest) {
+                        continue;
+                    }
+                    let (owner, phrase) = &self.phrases[usize::from(entry.phrase)];
+                    if *tries == 0 && !words.may_hold(&phrase.needs) {
+                        *tries = IMPOSSIBLE;
+                        continue;
+                    }
+                    *tries = (*tries + 1).min(TRIES_MAX);
                     if report(*owner, phrase, &words.starts, at) {
                         best = entry.rank;
                     }
@@ -224,6 +247,10 @@ fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
     start.is_empty() || text.len() >= at + start.len() && text[at..].iter().zip(start).all(|(a, b)| a == b)
 }
 
+fn pair(first: u8, second: u8) -> usize {
+    usize::from(u16::from_le_bytes([first, second]))
+}
+
 fn slot(key: u32) -> usize {
-    (key.wrapping_mul(0x9e37_79b1) >> 19) as usize % SLOTS
+    (key.wrapping_mul(0x9e37_79b1) >> 20) as usize % SLOTS
 }

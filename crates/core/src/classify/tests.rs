@@ -46,7 +46,8 @@ fn every_rule_is_well_formed() {
             match phrase::Phrase::new(text) {
                 Err(error) => wrong.push(format!("{}: {text}: {error:?}", rule.name)),
                 Ok(phrase) => {
-                    let is_word = |start: &Vec<u8>| start.len() >= 2 && (start[0].is_ascii_alphanumeric() || start[0] >= 0xc2);
+                    let is_word =
+                        |start: &Vec<u8>| start.len() >= 2 && (start[0].is_ascii_alphanumeric() || start[0] >= 0xc2);
                     if !phrase.starts.iter().all(is_word) {
                         wrong.push(format!("{}: {text} begins with no word", rule.name));
                     }

@@ -19,11 +19,7 @@ pub(super) const RULES: &[Rule] = &[
             "ENOTCONN",
             "ENETRESET",
         ])
-        .text(&[
-            r"\berrno (?:104|54|103)\b",
-            r"os error (?:104|54|103|10053|10054)\)",
-            r"\b(?:errno|error) 1005[34]\b",
-        ])
+        .text(&[r"\berrno (?:104|54|103)\b", r"os error (?:104|54|103|10053|10054)\)", r"\b(?:errno|error) 1005[34]\b"])
         .example("read ECONNRESET"),
     connection("posix.EPIPE", NetworkTransient)
         .on(Surface::Process, ProcessDied)

@@ -52,7 +52,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:exceed|exceeds|exceeded|over|above)\b (?:\S{1,20} ){0,4}(?:token limit|tokens limit|limit of \d{1,9} (?:input )?tokens|maximum (?:number of )?(?:input |prompt )?tokens|maximum input|maximum prompt|max(?:imum)? sequence length|maximum allowed (?:number of )?(?:input )?tokens|model's max|max_model_len|n_ctx)",
             r"\btoken limit (?:has been |was )?(?:exceeded|reached)",
             r"\btoken (?:count|length)\b~\b(?:exceeds|exceeded|too)\b",
-            r"\btokens?\)?~(?:>|exceeds|is greater than|is more than|is larger than)~\b\d{3,9}\b",
+            r"\btokens?\)?~(?:exceeds|greater than|more than|larger than) (?:\S{1,20} ){0,6}\(?\d{3,9}\b", r"\btokens?\)? ?> ?\d{3,9}\b",
             r"must (?:have|be|contain) (?:less|fewer|shorter) than \d{2,9} tokens",
             r"\btoo many (?:input |prompt |total )tokens\b",
             r"\btoo many tokens (?:in|for) (?:the |your |this )?(?:prompt|input|request|context|model|message)",
