@@ -24,6 +24,8 @@ const VISITS_MAX: u8 = 32;
 const IMPOSSIBLE: u8 = u8::MAX;
 /// The end of a text, where everything is tried: there stands the cause of a traceback.
 const TAIL_BYTES: usize = 1024;
+/// Names of fields that are left out.
+const PLAIN_FIELDS: &[&[u8]] = &[b"error", b"message", b"type", b"code", b"param"];
 /// A phrase may begin with less than a whole key: "ip", "hit", a digit.
 const KEY_MASKS: [u32; KEY_BYTES] = [u32::MAX, 0xff_ffff, 0xffff, 0xff];
 
@@ -211,16 +213,24 @@ struct Words {
 impl Words {
     fn new(text: &Text) -> Self {
         let mut words = Self { starts: Vec::with_capacity(text.shown.len() / 4 + 1), noted: [0; NOTE_BITS / 64] };
-        let mut before = b' ';
-        for (at, byte) in text.shown.iter().enumerate() {
-            if is_word_start(before, *byte) {
-                words.starts.push(at as u32);
-                let note = note(key(&text.lower[at..]));
-                words.noted[note / 64] |= 1 << (note % 64);
+        let shown = text.shown.as_slice();
+        let mut at = 0;
+        while at < shown.len() {
+            match shown[at] {
+                b':' if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
+                b'"' | b'\'' if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
+                byte if is_word_start(shown[..at].last(), byte, shown.get(at + 1)) => words.note(at, &text.lower),
+                _ => {}
             }
-            before = *byte;
+            at += 1;
         }
         words
+    }
+
+    fn note(&mut self, at: usize, lower: &[u8]) {
+        self.starts.push(at as u32);
+        let note = note(key(&lower[at..]));
+        self.noted[note / 64] |= 1 << (note % 64);
     }
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
@@ -230,17 +240,31 @@ impl Words {
     }
 }
 
-/// Whether a word begins between two bytes of text as written: `Error` in `APIError` is one.
-fn is_word_start(before: u8, byte: u8) -> bool {
+/// Whether a word begins at `byte`: `Error` in `APIError` is one, `limit` in `rate_limit` is none.
+fn is_word_start(before: Option<&u8>, byte: u8, next: Option<&u8>) -> bool {
+    let before = before.copied().unwrap_or(b' ');
     match byte {
-        b'a'..=b'z' => !before.is_ascii_alphabetic(),
-        // Capitals in a row each count: it costs little, and `HTTPError` has no other sign.
-        b'A'..=b'Z' => true,
+        b'a'..=b'z' => !before.is_ascii_alphabetic() && before != b'_',
+        b'A'..=b'Z' => !before.is_ascii_uppercase() && before != b'_' || next.is_some_and(u8::is_ascii_lowercase),
         b'0'..=b'9' => !before.is_ascii_digit(),
         // The first byte of a letter beyond ASCII.
         0xc2.. => true,
         _ => false,
     }
+}
+
+/// Whether a quote opens the name of a field that every error has. Such names say nothing.
+fn is_plain_field(lower: &[u8]) -> bool {
+    let (quote, name) = (lower[0], &lower[1..]);
+    PLAIN_FIELDS
+        .iter()
+        .any(|field| name.starts_with(field) && matches!(name[field.len()..], [q, b':', ..] if q == quote))
+}
+
+/// How far an address goes on after its scheme. Its words say nothing either.
+fn address_len(shown: &[u8]) -> usize {
+    shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
+        - 1
 }
 
 fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {

@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&["worker exceeded resource limits", r"error code: ?1102\b"])
         .example("error code: 1102 Worker exceeded resource limits"),
     rule("cloudflare.ai_capacity", Overloaded)
-        .text(&["capacity temporarily exceeded", r"code\x22: ?3040\b"])
+        .text(&["capacity temporarily exceeded", r"capacity temporarily exceeded"])
         .example(r#"{"errors":[{"code":3040,"message":"Capacity temporarily exceeded, please try again."}]}"#),
     rule("cloudflare.ai_neurons", QuotaExhausted)
         .decisive()
