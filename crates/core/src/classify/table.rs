@@ -9,7 +9,7 @@ use super::code::{Codes, is_code};
 use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, key, note};
 use super::rule::Rule;
 use super::text::Text;
-use super::wait::WAITS;
+use super::wait::{WAITS, Wait};
 
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
@@ -58,7 +58,7 @@ impl Table {
             phrases.extend(rule.texts.iter().map(|text| (index as u16, rank, *text)));
             ranks.push(rank);
         }
-        let waits: Vec<String> = WAITS.iter().map(|wait| wait.expanded()).collect();
+        let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
         Self { rules, ranks, codes, phrases: Index::new(phrases.into_iter()), waits: Index::new(waits) }
     }
