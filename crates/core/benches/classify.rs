@@ -43,12 +43,6 @@ fn main() -> ExitCode {
     println!("first call                 {:>10.1} us", started.elapsed().as_secs_f64() * 1e6);
 
     let typical = case("openai 429, 300 bytes", &Evidence::http(429, HEADERS, OPENAI_429));
-    if std::env::var("PROFILE").is_ok() {
-        for _ in 0..20 {
-            case("openai 429, 300 bytes", &Evidence::http(429, HEADERS, OPENAI_429));
-        }
-        return ExitCode::SUCCESS;
-    }
     case("the same, wait in prose", &Evidence::http(429, &[], OPENAI_429));
     case("anthropic 529", &Evidence::http(529, &[], ANTHROPIC_529));
     case("text, connection refused", &Evidence::text("Error: connect ECONNREFUSED 127.0.0.1:11434"));

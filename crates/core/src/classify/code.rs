@@ -158,10 +158,7 @@ const CLASSES: [u8; 256] = {
 
 /// Whether a word after `before` may be the value of a field.
 fn may_be_value(before: &[u8]) -> bool {
-    match before {
-        [.., b'"' | b'\'' | b'=' | b':'] | [.., b':' | b'=', b' '] => true,
-        _ => false,
-    }
+    matches!(before, [.., b'"' | b'\'' | b'=' | b':'] | [.., b':' | b'=', b' '])
 }
 
 fn is_word(byte: u8) -> bool {

@@ -16,11 +16,16 @@ const STEPS_MAX: u32 = 6_000;
 /// The part of a first word that is looked up.
 pub(super) const KEY_BYTES: usize = 4;
 /// How finely words are told apart before anything is compared.
-pub(super) const NOTE_BITS: usize = 2048;
+pub(super) const NOTE_BITS: usize = 8192;
 /// How many conditions are checked before a pattern is run; more rule out little.
-const NEEDS_MAX: usize = 2;
+const NEEDS_MAX: usize = 3;
 /// Repetitions of anything that may be at least this long are gaps: what follows begins a word.
 const GAP_BYTES_MIN: u32 = 20;
+/// Beginnings of words that most errors contain: that they are there tells little.
+const COMMON: &[&[u8; KEY_BYTES]] = &[
+    b"limi", b"toke", b"requ", b"exce", b"reac", b"erro", b"mess", b"mode", b"rate", b"plea", b"orga", b"code",
+    b"type", b"try ", b"fail", b"resp", b"serv", b"not ", b"inva", b"api ", b"your", b"this",
+];
 /// A pattern that begins in more ways than this should be two.
 const STARTS_MAX: usize = 160;
 
@@ -349,7 +354,7 @@ fn look_ahead(program: &mut [Step]) {
         // Where only a word can follow, the beginnings of words are the only places to try.
         if let Step::Run { set: Set::ANY, min: 0, max, next: Some(next), .. } = program[index]
             && max >= GAP_BYTES_MIN
-            && next.bytes().all(|byte| byte.is_ascii_lowercase())
+            && next.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         {
             program[index] = Step::Gap { max, next };
         }
@@ -427,18 +432,19 @@ fn needs(hir: &Hir) -> Vec<Vec<u16>> {
         let Some(starts) = starts(&parts[index..]) else { continue };
         let is_noted = |start: &Vec<u8>| {
             let word = start.trim_ascii_start();
-            word.len() >= KEY_BYTES && word[0].is_ascii_lowercase() && (begins_word || start[0] == b' ')
+            word.len() >= KEY_BYTES && word[0].is_ascii_alphanumeric() && (begins_word || start[0] == b' ')
         };
-        if !starts.is_empty() && starts.iter().all(is_noted) {
-            let mut notes: Vec<u16> = starts.iter().map(|start| note(key(start.trim_ascii_start())) as u16).collect();
+        if starts.iter().all(is_noted) {
+            let words = starts.iter().map(|start| start.trim_ascii_start());
+            let is_common = words.clone().any(|word| COMMON.iter().any(|common| word.starts_with(*common)));
+            let mut notes: Vec<u16> = words.map(|word| note(key(word)) as u16).collect();
             notes.sort_unstable();
             notes.dedup();
-            all.push(notes);
+            all.push((is_common, notes));
         }
     }
-    all.sort_by_key(Vec::len);
-    all.truncate(NEEDS_MAX);
-    all
+    all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
+    all.into_iter().map(|(_, notes)| notes).take(NEEDS_MAX).collect()
 }
 
 /// The first bytes of a word.

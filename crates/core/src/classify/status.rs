@@ -205,12 +205,12 @@ pub(super) fn stated(lower: &[u8]) -> Option<(u16, usize)> {
 }
 
 fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {
-    // Part of a version, an amount, a duration, an address or a word.
-    let part_of_more = matches!(after, [b'.' | b':' | b'/' | b'%', digit, ..] if digit.is_ascii_digit())
-        || after.first().is_some_and(|next| next.is_ascii_alphabetic() || *next == b'_' || *next == b'%')
-        || before.last().is_some_and(|last| last.is_ascii_alphanumeric() || b"_.$#-:/@".contains(last));
-    let field = matches!(before.last(), Some(b':' | b'=' | b'#'));
-    if part_of_more && !(field && !after.first().is_some_and(u8::is_ascii_alphanumeric)) {
+    // Part of a version, an amount, a duration, an address or a word, unless it is a field's value.
+    let goes_on = after.first().is_some_and(|next| next.is_ascii_alphanumeric() || b"_%".contains(next))
+        || matches!(after, [b'.' | b':' | b'/', digit, ..] if digit.is_ascii_digit());
+    let is_value = matches!(before.last(), Some(b':' | b'=' | b'#'));
+    let is_tail = before.last().is_some_and(|last| last.is_ascii_alphanumeric() || b"_.$-/@".contains(last));
+    if is_tail || goes_on && (!is_value || after[0].is_ascii_alphanumeric()) {
         return false;
     }
     let rest = trim_start(after);

@@ -9,18 +9,23 @@ use super::code::{Codes, is_code};
 use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, key, note};
 use super::rule::Rule;
 use super::text::Text;
-use super::wait::WAITS;
+use super::wait::{WAITS, Wait};
 
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
 /// Slots of the index of beginnings: a few times as many as there are keys.
-const SLOTS: usize = 8192;
+const SLOTS: usize = 4096;
 
-/// How often a phrase is tried before the end of a text. A page that repeats its words proves no
-/// more by the hundredth, and the work stays linear.
+/// How often a phrase is tried, and a word looked up, before the end of a text. A page that repeats
+/// its words proves no more by the hundredth, and the work stays linear.
 const TRIES_MAX: u8 = 16;
+const VISITS_MAX: u8 = 32;
+/// In place of a number of tries: a word is missing.
+const IMPOSSIBLE: u8 = u8::MAX;
 /// The end of a text, where everything is tried: there stands the cause of a traceback.
 const TAIL_BYTES: usize = 1024;
+/// Names of fields that are left out.
+const PLAIN_FIELDS: &[&[u8]] = &[b"error", b"message", b"type", b"code", b"param"];
 /// A phrase may begin with less than a whole key: "ip", "hit", a digit.
 const KEY_MASKS: [u32; KEY_BYTES] = [u32::MAX, 0xff_ffff, 0xffff, 0xff];
 
@@ -53,7 +58,7 @@ impl Table {
             phrases.extend(rule.texts.iter().map(|text| (index as u16, rank, *text)));
             ranks.push(rank);
         }
-        let waits: Vec<String> = WAITS.iter().map(|wait| wait.expanded()).collect();
+        let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
         Self { rules, ranks, codes, phrases: Index::new(phrases.into_iter()), waits: Index::new(waits) }
     }
@@ -110,8 +115,8 @@ struct Index {
     /// Where the entries of each slot begin.
     slots: Box<[u16]>,
     entries: Vec<Entry>,
-    /// Bytes with which some beginning shorter than a key begins.
-    has_short: [bool; 256],
+    /// Bits for the first two bytes of beginnings that are shorter than a key.
+    short: Box<[u64]>,
 }
 
 /// One beginning of a phrase.
@@ -127,7 +132,7 @@ impl Index {
     fn new<'a>(patterns: impl Iterator<Item = (u16, u32, &'a str)>) -> Self {
         let mut phrases = Vec::new();
         let mut entries = Vec::new();
-        let mut has_short = [false; 256];
+        let mut short = vec![0_u64; 1 << 10];
         for (owner, rank, pattern) in patterns {
             let Ok(phrase) = Phrase::new(pattern) else {
                 debug_assert!(false, "unusable pattern: {pattern}");
@@ -135,7 +140,10 @@ impl Index {
             };
             for start in &phrase.starts {
                 let rest = start.get(KEY_BYTES..).unwrap_or_default().into();
-                has_short[usize::from(start[0])] |= start.len() < KEY_BYTES;
+                if start.len() < KEY_BYTES {
+                    let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
+                    seconds.map(|second| pair(start[0], second)).for_each(|pair| short[pair / 64] |= 1 << (pair % 64));
+                }
                 entries.push(Entry { key: key(start), rank, phrase: phrases.len() as u16, rest });
             }
             phrases.push((owner, phrase));
@@ -143,7 +151,7 @@ impl Index {
         entries.sort_by_key(|entry| (slot(entry.key), std::cmp::Reverse(entry.rank)));
         let before = |slot_index: usize| entries.partition_point(|entry| slot(entry.key) < slot_index) as u16;
         let slots = (0..=SLOTS).map(before).collect();
-        Self { phrases, slots, entries, has_short }
+        Self { phrases, slots, entries, short: short.into() }
     }
 
     /// Calls `report` with every phrase above rank `best` whose beginning stands at a word of the
@@ -153,23 +161,40 @@ impl Index {
         let words = Words::new(text);
         let tail = lower.len().saturating_sub(TAIL_BYTES);
         let mut tries = vec![0_u8; self.phrases.len()];
+        let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];
         for at in words.starts.iter().map(|at| *at as usize) {
             let key = key(&lower[at..]);
-            let masks = if self.has_short[usize::from(lower[at])] { &KEY_MASKS[..] } else { &KEY_MASKS[..1] };
+            let pair = pair(lower[at], lower.get(at + 1).copied().unwrap_or_default());
+            let is_short = self.short[pair / 64] & (1 << (pair % 64)) != 0;
+            let masks = if is_short { &KEY_MASKS[..] } else { &KEY_MASKS[..1] };
             for key in masks.iter().map(|mask| key & mask) {
                 let slot = slot(key);
+                if at < tail
+                    && let Some(visits) = visits.get_mut(slot)
+                {
+                    if *visits >= VISITS_MAX {
+                        continue;
+                    }
+                    *visits += 1;
+                }
                 let entries = usize::from(self.slots[slot])..usize::from(self.slots[slot + 1]);
                 for entry in &self.entries[entries] {
                     if entry.rank <= best {
                         break;
                     }
-                    let begins = entry.key == key && starts_with(lower, at + KEY_BYTES, &entry.rest);
-                    let (owner, phrase) = &self.phrases[usize::from(entry.phrase)];
                     let tries = &mut tries[usize::from(entry.phrase)];
-                    if !begins || (*tries >= TRIES_MAX && at < tail) || !words.may_hold(&phrase.needs) {
+                    if entry.key != key || *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
                         continue;
                     }
-                    *tries = tries.saturating_add(1);
+                    if !starts_with(lower, at + KEY_BYTES, &entry.rest) {
+                        continue;
+                    }
+                    let (owner, phrase) = &self.phrases[usize::from(entry.phrase)];
+                    if *tries == 0 && !words.may_hold(&phrase.needs) {
+                        *tries = IMPOSSIBLE;
+                        continue;
+                    }
+                    *tries = (*tries + 1).min(TRIES_MAX);
                     if report(*owner, phrase, &words.starts, at) {
                         best = entry.rank;
                     }
@@ -188,16 +213,24 @@ struct Words {
 impl Words {
     fn new(text: &Text) -> Self {
         let mut words = Self { starts: Vec::with_capacity(text.shown.len() / 4 + 1), noted: [0; NOTE_BITS / 64] };
-        let mut before = b' ';
-        for (at, byte) in text.shown.iter().enumerate() {
-            if is_word_start(before, *byte) {
-                words.starts.push(at as u32);
-                let note = note(key(&text.lower[at..]));
-                words.noted[note / 64] |= 1 << (note % 64);
+        let shown = text.shown.as_slice();
+        let mut at = 0;
+        while at < shown.len() {
+            match shown[at] {
+                b':' if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
+                b'"' | b'\'' if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
+                byte if is_word_start(shown[..at].last(), byte, shown.get(at + 1)) => words.note(at, &text.lower),
+                _ => {}
             }
-            before = *byte;
+            at += 1;
         }
         words
+    }
+
+    fn note(&mut self, at: usize, lower: &[u8]) {
+        self.starts.push(at as u32);
+        let note = note(key(&lower[at..]));
+        self.noted[note / 64] |= 1 << (note % 64);
     }
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
@@ -207,12 +240,12 @@ impl Words {
     }
 }
 
-/// Whether a word begins between two bytes of text as written: `Error` in `APIError` is one.
-fn is_word_start(before: u8, byte: u8) -> bool {
+/// Whether a word begins at `byte`: `Error` in `APIError` is one, `limit` in `rate_limit` is none.
+fn is_word_start(before: Option<&u8>, byte: u8, next: Option<&u8>) -> bool {
+    let before = before.copied().unwrap_or(b' ');
     match byte {
-        b'a'..=b'z' => !before.is_ascii_alphabetic(),
-        // Capitals in a row each count: it costs little, and `HTTPError` has no other sign.
-        b'A'..=b'Z' => true,
+        b'a'..=b'z' => !before.is_ascii_alphabetic() && before != b'_',
+        b'A'..=b'Z' => !before.is_ascii_uppercase() && before != b'_' || next.is_some_and(u8::is_ascii_lowercase),
         b'0'..=b'9' => !before.is_ascii_digit(),
         // The first byte of a letter beyond ASCII.
         0xc2.. => true,
@@ -220,10 +253,28 @@ fn is_word_start(before: u8, byte: u8) -> bool {
     }
 }
 
+/// Whether a quote opens the name of a field that every error has. Such names say nothing.
+fn is_plain_field(lower: &[u8]) -> bool {
+    let (quote, name) = (lower[0], &lower[1..]);
+    PLAIN_FIELDS
+        .iter()
+        .any(|field| name.starts_with(field) && matches!(name[field.len()..], [q, b':', ..] if q == quote))
+}
+
+/// How far an address goes on after its scheme. Its words say nothing either.
+fn address_len(shown: &[u8]) -> usize {
+    shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
+        - 1
+}
+
 fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
     start.is_empty() || text.len() >= at + start.len() && text[at..].iter().zip(start).all(|(a, b)| a == b)
 }
 
+fn pair(first: u8, second: u8) -> usize {
+    usize::from(u16::from_le_bytes([first, second]))
+}
+
 fn slot(key: u32) -> usize {
-    (key.wrapping_mul(0x9e37_79b1) >> 19) as usize % SLOTS
+    (key.wrapping_mul(0x9e37_79b1) >> 20) as usize % SLOTS
 }

@@ -17,7 +17,6 @@ fn every_example_is_decided_by_its_rule() {
     for rule in Classifier::builtin().rules() {
         let mut evidence = Evidence::text(rule.example);
         evidence.status = rule.statuses.first().copied();
-        // Statuses of success keep the text's origin unknown but its quotations meant.
         let failure = Classifier::builtin().classify(&evidence);
         if failure.rule != rule.name {
             wrong.push(format!("{} is decided by {} ({}): {}", rule.name, failure.rule, failure.kind, rule.example));
@@ -61,4 +60,157 @@ fn every_rule_is_well_formed() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rules_have_their_weight() {
+    // A specific message beats a generic code, a code beats a status, a status beats a wrapper.
+    let table = [
+        (
+            400,
+            r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#,
+            "quota_exhausted",
+        ),
+        (
+            429,
+            r#"{"error":{"code":"rate_limit_exceeded","message":"Request too large for gpt-4o in organization x"}}"#,
+            "context_limit",
+        ),
+        (429, "The engine is currently overloaded, please try again later", "overloaded"),
+        (403, r#"{"error":{"code":"rate_limited"}}"#, "rate_limit"),
+        (503, r#"{"error":{"type":"invalid_request_error"}}"#, "server_error"),
+        (500, "upstream said: Error code: 429 - {}", "rate_limit"),
+        (200, "event: error\ndata: {\"error\":{\"type\":\"overloaded_error\"}}", "overloaded"),
+        (404, "404 page not found", "invalid_request"),
+        (404, r#"{"error":"model \"x\" not found"}"#, "model_unavailable"),
+        (404, r#"{"error":{"message":"No such batch: batch_1"}}"#, "state_lost"),
+        (418, "", "invalid_request"),
+        (302, "", "network_permanent"),
+        (200, "<html><body>Welcome</body></html>", "bad_output"),
+        (200, "", "bad_output"),
+        (200, r#"{"usage":{"output_tokens":429},"stop_reason":"end_turn"}"#, "unknown"),
+    ];
+    for (status, body, expected) in table {
+        let failure = Classifier::builtin().classify(&Evidence::http(status, &[], body.as_bytes()));
+        assert_eq!(failure.kind.as_str(), expected, "{status} {body}: {}", failure.rule);
+    }
+}
+
+#[test]
+fn typed_evidence_counts_where_the_text_is_silent() {
+    let kind = |evidence: &Evidence<'_>| Classifier::builtin().classify(evidence).kind;
+    assert_eq!(kind(&Evidence::transport(Transport::Refused)), FailureKind::NetworkTransient);
+    assert_eq!(kind(&Evidence::transport(Transport::BodyCut)), FailureKind::StreamInterrupted);
+    let reset = Evidence { surface: Surface::Stream, ..Evidence::transport(Transport::Reset) };
+    assert_eq!(kind(&reset), FailureKind::StreamInterrupted);
+    let exit = |exit, output: &'static str| {
+        kind(&Evidence { surface: Surface::Process, exit: Some(exit), ..Evidence::text(output) })
+    };
+    assert_eq!(exit(Exit::Code(0), ""), FailureKind::Unknown);
+    assert_eq!(exit(Exit::Code(1), ""), FailureKind::ProcessDied);
+    assert_eq!(exit(Exit::Code(124), ""), FailureKind::Timeout);
+    assert_eq!(exit(Exit::Signal(2), ""), FailureKind::Cancelled);
+    assert_eq!(exit(Exit::OutOfMemory, ""), FailureKind::ProcessDied);
+    assert_eq!(exit(Exit::Code(1), "Error: 429 Too Many Requests"), FailureKind::RateLimit);
+}
+
+#[test]
+fn the_same_words_mean_a_cut_stream_once_the_response_began() {
+    let kind = |surface| {
+        let evidence = Evidence { surface, ..Evidence::text("read: connection reset by peer") };
+        Classifier::builtin().classify(&evidence).kind
+    };
+    assert_eq!(kind(Surface::Network), FailureKind::NetworkTransient);
+    assert_eq!(kind(Surface::Stream), FailureKind::StreamInterrupted);
+}
+
+#[test]
+fn a_users_rule_comes_first() {
+    let rule = UserRule {
+        name: Some("tea".to_owned()),
+        status: Some(418),
+        body: Some("short and\nstout".to_owned()),
+        retry_after: Some(Duration::from_secs(9)),
+        ..UserRule::new(FailureKind::Overloaded)
+    };
+    let by_code = UserRule { code: Some("E_POT".to_owned()), ..UserRule::new(FailureKind::Cancelled) };
+    let by_header = UserRule {
+        header: Some(("X-Pot".to_owned(), Some("cold".to_owned()))),
+        ..UserRule::new(FailureKind::StateLost)
+    };
+    let by_pattern = UserRule {
+        pattern: Some("^pot [0-9]+$".to_owned()),
+        provider: Some("Kitchen".to_owned()),
+        ..UserRule::new(FailureKind::BadOutput)
+    };
+    let classifier = Classifier::with_rules(&[rule, by_code, by_header, by_pattern]).unwrap();
+    let body = br#"{"message":"I am Short and\nStout"}"#;
+    let failure = classifier.classify(&Evidence::http(418, &[], body));
+    assert_eq!((failure.kind, failure.rule.as_ref()), (FailureKind::Overloaded, "user.tea"));
+    assert_eq!(failure.retry_after, Some(Duration::from_secs(9)));
+    assert_eq!(classifier.classify(&Evidence::http(417, &[], body)).rule, "status.4xx");
+    let kind = |evidence: &Evidence<'_>| classifier.classify(evidence).kind;
+    assert_eq!(kind(&Evidence::text("E_POT: 429 Too Many Requests")), FailureKind::Cancelled);
+    assert_eq!(kind(&Evidence::text("E_POTS")), FailureKind::Unknown);
+    assert_eq!(kind(&Evidence::http(500, &[("x-pot", "Cold!")], b"")), FailureKind::StateLost);
+    assert_eq!(kind(&Evidence { provider: Some("kitchen"), ..Evidence::text("pot 7") }), FailureKind::BadOutput);
+    assert_eq!(kind(&Evidence::text("pot 7")), FailureKind::Unknown);
+}
+
+#[test]
+fn a_bad_rule_is_refused_by_name() {
+    let error = |rule: UserRule| Classifier::with_rules(&[rule]).err().map(|error| error.to_string()).unwrap();
+    let rule = UserRule::new(FailureKind::Timeout);
+    assert!(error(rule.clone()).starts_with("rule `1` says nothing to match"));
+    assert!(
+        error(UserRule { name: Some("x".into()), status: Some(7), ..rule.clone() })
+            .starts_with("rule `x` has status 7")
+    );
+    assert!(error(UserRule { body: Some(" ".into()), ..rule.clone() }).contains("empty `body`"));
+    assert!(error(UserRule { pattern: Some("(".into()), ..rule }).contains("bad pattern"));
+}
+
+proptest! {
+    /// Any bytes on any surface: no panic, the same answer twice, a short message, a bounded wait.
+    #[test]
+    fn anything_is_classified(
+        body in proptest::collection::vec(any::<u8>(), 0..600),
+        status in proptest::option::of(0_u16..1000),
+        header in "[ -~]{0,40}",
+        now in proptest::option::of(any::<i64>()),
+        surface in 0..5_usize,
+    ) {
+        let surfaces = [Surface::Http, Surface::Network, Surface::Stream, Surface::Process, Surface::Text];
+        let headers = [("retry-after", header.as_str()), ("x-ratelimit-reset", header.as_str()), ("date", header.as_str())];
+        let now = now.map(crate::time::Timestamp::from_millis);
+        let evidence = Evidence { surface: surfaces[surface], status, headers: &headers, body: &body, now, ..Evidence::default() };
+        let failure = Classifier::builtin().classify(&evidence);
+        prop_assert_eq!(&failure, &Classifier::builtin().classify(&evidence));
+        prop_assert!(failure.message.len() <= 3 * MESSAGE_BYTES_MAX);
+        prop_assert!(failure.retry_after.is_none_or(|wait| wait <= wait::WAIT_MAX));
+    }
+
+    /// Pieces of real errors in any order: harder on the matcher than noise.
+    #[test]
+    fn any_mixture_of_examples_is_classified(picks in proptest::collection::vec(any::<proptest::sample::Index>(), 1..12)) {
+        let rules = rules::all();
+        let text: Vec<&str> = picks.iter().map(|pick| pick.get(&rules).example).collect();
+        let text = text.join(" ");
+        prop_assert_eq!(classify(&text), classify(&text));
+    }
+
+    /// Without a letter nothing is said, whatever the numbers.
+    #[test]
+    fn numbers_prove_nothing(text in "[0-9 .,:;/+*#-]{0,80}") {
+        let text = format!("~ {text}");
+        prop_assert_eq!(classify(&text).kind, FailureKind::Unknown);
+    }
+
+    /// A port, a count, a line: no number makes a failure of a harmless sentence.
+    #[test]
+    fn numbers_in_harmless_sentences_prove_nothing(number in 400_u32..600, form in 0..6_usize) {
+        let forms = ["listening on port {}", "read {} bytes", "line {} of main.rs", "took {}ms", "{} tests passed", "worker {} is ready"];
+        let text = forms[form].replace("{}", &number.to_string());
+        prop_assert_eq!(classify(&text).kind, FailureKind::Unknown, "{}", text);
+    }
 }

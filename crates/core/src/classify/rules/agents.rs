@@ -68,7 +68,7 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             "(?:subagent|tool use|agent|request) was (?:stopped|rejected|interrupted) by",
-            r"request interrupted by user",
+            "request interrupted by user",
         ])
         .example("The subagent was stopped by the user."),
     rule("agents.spend_cap", QuotaExhausted)
@@ -77,6 +77,6 @@ pub(super) const RULES: &[Rule] = &[
         .example("Maximum budget of $5 reached for this run"),
     rule("agents.reset_window", QuotaExhausted)
         .window()
-        .text(&[r"hour limit reached", r"limit reached \S{0,3} ?resets"])
+        .text(&["hour limit reached", r"limit reached \S{0,3} ?resets"])
         .example("4-hour limit reached ∙ resets 2am"),
 ];

@@ -8,7 +8,10 @@ use crate::kind::FailureKind::{
 pub(super) const RULES: &[Rule] = &[
     rule("anthropic.usage_limit", QuotaExhausted)
         .window()
-        .text(&["claude (?:ai |code )?(?:usage|pro|max) ?(?:usage )?limit reached", r"\b(?:opus|sonnet|session|weekly|5-hour) limit reached"])
+        .text(&[
+            "claude (?:ai |code )?(?:usage|pro|max) ?(?:usage )?limit reached",
+            r"\b(?:opus|sonnet|session|weekly|5-hour) limit reached",
+        ])
         .example("Claude AI usage limit reached|1749924000"),
     rule("anthropic.credit_balance", QuotaExhausted)
         .decisive()
@@ -36,7 +39,10 @@ pub(super) const RULES: &[Rule] = &[
         .example("input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000"),
     rule("anthropic.oauth_unsupported", AuthError)
         .decisive()
-        .text(&["oauth authentication is (?:currently )?not (?:supported|allowed)", "oauth token has (?:expired|been revoked)"])
+        .text(&[
+            "oauth authentication is (?:currently )?not (?:supported|allowed)",
+            "oauth token has (?:expired|been revoked)",
+        ])
         .example("OAuth authentication is currently not supported."),
     rule("anthropic.web_session", AuthError)
         .text(&["authentication is not sufficient"])
@@ -51,7 +57,11 @@ pub(super) const RULES: &[Rule] = &[
         .example("messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"),
     rule("anthropic.tool_use_ids", InvalidRequest)
         .decisive()
-        .text(&[r"tool_use\S{0,2} ids were found without", r"unexpected [`\x27]?tool_use_id", r"tool_use\S{0,2} ids must be unique"])
+        .text(&[
+            r"tool_use\S{0,2} ids were found without",
+            r"unexpected [`\x27]?tool_use_id",
+            r"tool_use\S{0,2} ids must be unique",
+        ])
         .example("messages.22: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1"),
     rule("anthropic.refused", ContentFilter)
         .decisive()

@@ -9,7 +9,20 @@ use crate::kind::FailureKind::{
 pub(super) const RULES: &[Rule] = &[
     rule("bedrock.throttling", RateLimit)
         .class()
-        .code(&["ThrottlingException", "ThrottledException", "TooManyRequestsException", "RequestLimitExceeded", "ProvisionedThroughputExceededException", "BandwidthLimitExceeded", "LimitExceededException", "RequestThrottled", "RequestThrottledException", "PriorRequestNotComplete", "EC2ThrottledException", "SlowDown"])
+        .code(&[
+            "ThrottlingException",
+            "ThrottledException",
+            "TooManyRequestsException",
+            "RequestLimitExceeded",
+            "ProvisionedThroughputExceededException",
+            "BandwidthLimitExceeded",
+            "LimitExceededException",
+            "RequestThrottled",
+            "RequestThrottledException",
+            "PriorRequestNotComplete",
+            "EC2ThrottledException",
+            "SlowDown",
+        ])
         .not(&["An error occurred (ThrottlingException): Too many tokens per day, please wait before trying again."])
         .example("An error occurred (ThrottlingException) when calling the InvokeModel operation"),
     rule("bedrock.per_day", QuotaExhausted)
@@ -20,7 +33,13 @@ pub(super) const RULES: &[Rule] = &[
         .code(&["ServiceQuotaExceededException"])
         .example("ServiceQuotaExceededException: Your request exceeds the service quota for your account."),
     rule("bedrock.not_ready", Overloaded)
-        .code(&["ModelNotReadyException", "CapacityExceededException", "InsufficientThroughput", "ServiceUnavailableException", "ModelStreamTimeout"])
+        .code(&[
+            "ModelNotReadyException",
+            "CapacityExceededException",
+            "InsufficientThroughput",
+            "ServiceUnavailableException",
+            "ModelStreamTimeout",
+        ])
         .example("ModelNotReadyException: The model specified in the request is not ready to serve inference requests."),
     rule("bedrock.timeout", Timeout)
         .decisive()
@@ -32,11 +51,37 @@ pub(super) const RULES: &[Rule] = &[
         .example("ModelErrorException: The request failed due to an error while processing the model."),
     rule("bedrock.on_demand", ModelUnavailable)
         .decisive()
-        .text(&["on-demand throughput isn.?t supported", "provided model identifier is invalid", "you don't have access to the model with the specified model id", "marked by provider as legacy"])
+        .text(&[
+            "on-demand throughput isn.?t supported",
+            "provided model identifier is invalid",
+            "you don't have access to the model with the specified model id",
+            "marked by provider as legacy",
+        ])
         .example("Invocation of model ID anthropic.claude-3 with on-demand throughput isn't supported."),
     rule("bedrock.credentials", AuthError)
         .class()
-        .code(&["UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException", "ExpiredToken", "AccessDeniedException", "MissingAuthenticationTokenException", "IncompleteSignature", "InvalidClientTokenId", "SignatureDoesNotMatch", "NotAuthorized", "OptInRequired", "NoCredentialsError", "TokenRetrievalError", "CredentialsProviderError", "UnauthorizedSSOTokenError", "SSOTokenLoadError", "RequestExpired", "UnauthorizedException", "ProfileNotFound", "PartialCredentialsError"])
+        .code(&[
+            "UnrecognizedClientException",
+            "InvalidSignatureException",
+            "ExpiredTokenException",
+            "ExpiredToken",
+            "AccessDeniedException",
+            "MissingAuthenticationTokenException",
+            "IncompleteSignature",
+            "InvalidClientTokenId",
+            "SignatureDoesNotMatch",
+            "NotAuthorized",
+            "OptInRequired",
+            "NoCredentialsError",
+            "TokenRetrievalError",
+            "CredentialsProviderError",
+            "UnauthorizedSSOTokenError",
+            "SSOTokenLoadError",
+            "RequestExpired",
+            "UnauthorizedException",
+            "ProfileNotFound",
+            "PartialCredentialsError",
+        ])
         .example("UnrecognizedClientException"),
     rule("bedrock.signature", AuthError)
         .text(&[r"signature expired: \d", r"is not authorized to perform: \w"])
@@ -56,7 +101,11 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"stopReason":"guardrail_intervened"}"#),
     rule("bedrock.too_long", ContextLimit)
         .decisive()
-        .text(&["input is too long for requested model", "input text is too long", "exceeds the maximum number of tokens (?:allowed|for)"])
+        .text(&[
+            "input is too long for requested model",
+            "input text is too long",
+            "exceeds the maximum number of tokens (?:allowed|for)",
+        ])
         .example("The model returned the following errors: Input is too long for requested model."),
     connection("bedrock.endpoint", NetworkTransient)
         .class()

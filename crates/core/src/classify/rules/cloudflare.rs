@@ -6,7 +6,21 @@ use crate::kind::FailureKind::{AuthError, Overloaded, QuotaExhausted, ServerErro
 pub(super) const RULES: &[Rule] = &[
     rule("cloudflare.bot_wall", AuthError)
         .decisive()
-        .text(&[r"just a moment\.\.\.", "enable javascript and cookies to continue", r"attention required! \| cloudflare", "sorry, you have been blocked", "let them know you were blocked", "checking your browser", "verify(?:ing)? (?:that )?you are (?:a )?human", "cf-mitigated: challenge", "security check to access", r"\bcaptcha\b", "pardon our interruption", r"request unsuccessful\. incapsula", r"access denied \| \S{1,60} used cloudflare"])
+        .text(&[
+            r"just a moment\.\.\.",
+            "enable javascript and cookies to continue",
+            r"attention required! \| cloudflare",
+            "sorry, you have been blocked",
+            "let them know you were blocked",
+            "checking your browser",
+            "verify(?:ing)? (?:that )?you are (?:a )?human",
+            "cf-mitigated: challenge",
+            "security check to access",
+            r"\bcaptcha\b",
+            "pardon our interruption",
+            r"request unsuccessful\. incapsula",
+            r"access denied \| \S{1,60} used cloudflare",
+        ])
         .example("<!DOCTYPE html><html><title>Just a moment...</title><body>Enable JavaScript and cookies to continue</body></html>"),
     rule("cloudflare.blocked_codes", AuthError)
         .decisive()
@@ -17,13 +31,18 @@ pub(super) const RULES: &[Rule] = &[
         .example("A timeout occurred Error code 524"),
     rule("cloudflare.origin_down", ServerError)
         .class()
-        .text(&["web server is (?:down|returning an unknown error)", r"error code:? ?(?:520|521|523)\b", r"error code: ?(?:1000|1001|1033|1016)\b", "origin is unreachable"])
+        .text(&[
+            "web server is (?:down|returning an unknown error)",
+            r"error code:? ?(?:520|521|523)\b",
+            r"error code: ?(?:1000|1001|1033|1016)\b",
+            "origin is unreachable",
+        ])
         .example("Web server is down Error code 521"),
     rule("cloudflare.worker_limit", Overloaded)
         .text(&["worker exceeded resource limits", r"error code: ?1102\b"])
         .example("error code: 1102 Worker exceeded resource limits"),
     rule("cloudflare.ai_capacity", Overloaded)
-        .text(&["capacity temporarily exceeded", r"code\x22: ?3040\b"])
+        .text(&["capacity temporarily exceeded"])
         .example(r#"{"errors":[{"code":3040,"message":"Capacity temporarily exceeded, please try again."}]}"#),
     rule("cloudflare.ai_neurons", QuotaExhausted)
         .decisive()

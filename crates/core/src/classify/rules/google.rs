@@ -25,11 +25,20 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}"#),
     rule("google.quota_per_day", QuotaExhausted)
         .decisive()
-        .text(&[r"and limit \S{0,2}[\w .-]{0,60}per (?:day|month)", r"quota_limit\S{0,4} ?\S{0,60}per(?:day|month)", r"quotaid\S{0,4} ?\S{0,60}per(?:day|month)"])
+        .text(&[
+            r"and limit \S{0,2}[\w .-]{0,60}per (?:day|month)",
+            r"quota_limit\S{0,4} ?\S{0,60}per(?:day|month)",
+            r"quotaid\S{0,4} ?\S{0,60}per(?:day|month)",
+        ])
         .example("Quota exceeded for quota metric 'Gemini 2.5 Pro Requests' and limit 'Requests per day per user'"),
     rule("google.quota_metric", RateLimit)
         .decisive()
-        .text(&[r"quota exceeded for (?:quota )?metric:? ?\S{0,4}[\w./ -]{0,100}", "generate_content_free_tier", r"resource has been exhausted \(e\.g\. check quota\)", r"resource exhausted\. please try again later"])
+        .text(&[
+            r"quota exceeded for (?:quota )?metric:? ?\S{0,4}[\w./ -]{0,100}",
+            "generate_content_free_tier",
+            r"resource has been exhausted \(e\.g\. check quota\)",
+            r"resource exhausted\. please try again later",
+        ])
         .not(&["Quota exceeded for quota metric 'Requests' and limit 'Requests per day per user'"])
         .example("Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 2"),
     rule("google.capacity_message", RateLimit)
@@ -45,11 +54,36 @@ pub(super) const RULES: &[Rule] = &[
         .text(&["user location is not supported"])
         .example("User location is not supported for the API use."),
     rule("google.key_reasons", AuthError)
-        .code(&["API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "API_KEY_HTTP_REFERRER_BLOCKED", "API_KEY_IP_ADDRESS_BLOCKED", "ACCESS_TOKEN_EXPIRED", "ACCESS_TOKEN_SCOPE_INSUFFICIENT", "ACCESS_TOKEN_TYPE_UNSUPPORTED", "CREDENTIALS_MISSING", "SERVICE_DISABLED", "CONSUMER_INVALID", "CONSUMER_SUSPENDED", "IAM_PERMISSION_DENIED", "USER_PROJECT_DENIED", "SECURITY_POLICY_VIOLATED", "ACCOUNT_STATE_INVALID", "accessNotConfigured", "authError", "RefreshError", "DefaultCredentialsError"])
+        .code(&[
+            "API_KEY_INVALID",
+            "API_KEY_SERVICE_BLOCKED",
+            "API_KEY_HTTP_REFERRER_BLOCKED",
+            "API_KEY_IP_ADDRESS_BLOCKED",
+            "ACCESS_TOKEN_EXPIRED",
+            "ACCESS_TOKEN_SCOPE_INSUFFICIENT",
+            "ACCESS_TOKEN_TYPE_UNSUPPORTED",
+            "CREDENTIALS_MISSING",
+            "SERVICE_DISABLED",
+            "CONSUMER_INVALID",
+            "CONSUMER_SUSPENDED",
+            "IAM_PERMISSION_DENIED",
+            "USER_PROJECT_DENIED",
+            "SECURITY_POLICY_VIOLATED",
+            "ACCOUNT_STATE_INVALID",
+            "accessNotConfigured",
+            "authError",
+            "RefreshError",
+            "DefaultCredentialsError",
+        ])
         .example(r#"{"error":{"status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}"#),
     rule("google.service_disabled", AuthError)
         .decisive()
-        .text(&["has not been used in project", "reported as leaked", "default credentials were not found", "requests to this api~are blocked"])
+        .text(&[
+            "has not been used in project",
+            "reported as leaked",
+            "default credentials were not found",
+            "requests to this api~are blocked",
+        ])
         .example("Generative Language API has not been used in project 1 before or it is disabled."),
     rule("google.grpc_permission", AuthError)
         .class()
@@ -57,16 +91,26 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"error":{"status":"PERMISSION_DENIED","message":"The caller cannot"}}"#),
     rule("google.model_missing", ModelUnavailable)
         .decisive()
-        .text(&["is not found for api version", r"publisher model \S{1,200} (?:was )?not found", r"\bcall listmodels\b"])
+        .text(&[
+            "is not found for api version",
+            r"publisher model \S{1,200} (?:was )?not found",
+            r"\bcall listmodels\b",
+        ])
         .example("models/gemini-1.5-pro is not found for API version v1beta, or is not supported for generateContent."),
     rule("google.blocked_prompt", ContentFilter)
         .decisive()
-        .text(&[r"blockreason\x22: ?\x22(?:safety|other|blocklist|prohibited_content|image_safety|model_armor|jailbreak)\x22", "candidate was blocked due to", r"check the .?response\.prompt_feedback"])
+        .text(&[
+            r"blockreason\x22: ?\x22(?:safety|other|blocklist|prohibited_content|image_safety|model_armor|jailbreak)\x22",
+            "candidate was blocked due to",
+            r"check the .?response\.prompt_feedback",
+        ])
         .not(&[r#"{"blockReason":"BLOCK_REASON_UNSPECIFIED""#])
         .example(r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}"#),
     rule("google.finish_reason", ContentFilter)
         .decisive()
-        .text(&[r"finish_?reason\x22?: ?\x22?(?:finishreason\.)?(?:safety|recitation|blocklist|prohibited_content|spii|image_safety|language)\b"])
+        .text(&[
+            r"finish_?reason\x22?: ?\x22?(?:finishreason\.)?(?:safety|recitation|blocklist|prohibited_content|spii|image_safety|language)\b",
+        ])
         .example(r#"{"candidates":[{"finishReason":"SAFETY"}]}"#),
     rule("google.token_count", ContextLimit)
         .decisive()

@@ -1,9 +1,7 @@
 //! gRPC status names outside JSON, and what its clients print.
 
 use crate::classify::rule::{Rule, connection, rule};
-use crate::kind::FailureKind::{
-    AuthError, Cancelled, InvalidRequest, NetworkPermanent, NetworkTransient, RateLimit, ServerError, Timeout,
-};
+use crate::kind::FailureKind::{Cancelled, InvalidRequest, NetworkPermanent, NetworkTransient, ServerError, Timeout};
 
 pub(super) const RULES: &[Rule] = &[
     rule("grpc.unavailable", ServerError)

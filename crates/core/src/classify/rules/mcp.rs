@@ -8,7 +8,13 @@ use crate::kind::FailureKind::{
 pub(super) const RULES: &[Rule] = &[
     rule("mcp.closed", ProcessDied)
         .decisive()
-        .text(&[r"mcperror: connection closed", r"mcp\S{0,20}: connection closed", "32000: connection closed", r"mcp server (?:\S{1,40} )?(?:process )?(?:exited|disconnected|closed|crashed|died|terminated|transport (?:dropped|closed))", "server transport closed"])
+        .text(&[
+            "mcperror: connection closed",
+            r"mcp\S{0,20}: connection closed",
+            "32000: connection closed",
+            r"mcp server (?:\S{1,40} )?(?:process )?(?:exited|disconnected|closed|crashed|died|terminated|transport (?:dropped|closed))",
+            "server transport closed",
+        ])
         .example("McpError: MCP error -32000: Connection closed"),
     rule("mcp.timeout", Timeout)
         .decisive()
@@ -16,7 +22,13 @@ pub(super) const RULES: &[Rule] = &[
         .example("McpError: MCP error -32001: Request timed out"),
     rule("mcp.session", StateLost)
         .decisive()
-        .text(&["session not found", "no valid session id provided", "mcp-session-id header is required", "server not initialized", "received request before initialization was complete"])
+        .text(&[
+            "session not found",
+            "no valid session id provided",
+            "mcp-session-id header is required",
+            "server not initialized",
+            "received request before initialization was complete",
+        ])
         .example(r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}"#),
     rule("mcp.method", InvalidRequest)
         .decisive()

@@ -28,7 +28,9 @@ pub(super) const RULES: &[Rule] = &[
         .example("Previous response with id 'resp_1' not found."),
     rule("openai.no_such_thing", StateLost)
         .decisive()
-        .text(&[r"no such (?:batch|file object|fine[- ]?tun\w{1,8}(?: job)?|thread|run|assistant|vector store|upload|container|response)\b"])
+        .text(&[
+            r"no such (?:batch|file object|fine[- ]?tun\w{1,8}(?: job)?|thread|run|assistant|vector store|upload|container|response)\b",
+        ])
         .example("No such batch: batch_abc123"),
     rule("openai.item_missing", StateLost)
         .decisive()

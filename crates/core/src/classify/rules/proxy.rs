@@ -57,7 +57,13 @@ pub(super) const RULES: &[Rule] = &[
         .example("ERR_ACCESS_DENIED: the proxy refused"),
     connection("proxy.tunnel", NetworkTransient)
         .class()
-        .text(&["proxy connect aborted", "tunneling socket could not be established", "unable to connect to proxy", "proxy (?:connection|connect) (?:failed|refused|error)", r"socks\S{0,3} (?:connection|proxy|server)~(?:failed|refused|rejected|error)"])
+        .text(&[
+            "proxy connect aborted",
+            "tunneling socket could not be established",
+            "unable to connect to proxy",
+            "proxy (?:connection|connect) (?:failed|refused|error)",
+            r"socks\S{0,3} (?:connection|proxy|server)~(?:failed|refused|rejected|error)",
+        ])
         .example("Proxy CONNECT aborted"),
     rule("proxy.auth", AuthError)
         .decisive()

@@ -8,7 +8,16 @@ use crate::kind::FailureKind::{
 
 pub(super) const RULES: &[Rule] = &[
     connection("rust.refused", NetworkTransient)
-        .code(&["ConnectionRefused", "ConnectionReset", "ConnectionAborted", "NotConnected", "HostUnreachable", "NetworkUnreachable", "NetworkDown", "AddrNotAvailable"])
+        .code(&[
+            "ConnectionRefused",
+            "ConnectionReset",
+            "ConnectionAborted",
+            "NotConnected",
+            "HostUnreachable",
+            "NetworkUnreachable",
+            "NetworkDown",
+            "AddrNotAvailable",
+        ])
         .example(r#"Os { code: 111, kind: ConnectionRefused, message: "x" }"#),
     connection("rust.broken_pipe", NetworkTransient)
         .on(Surface::Process, ProcessDied)
@@ -20,19 +29,38 @@ pub(super) const RULES: &[Rule] = &[
         .example("reqwest::Error { kind: Request, source: TimedOut }"),
     connection("hyper.incomplete", NetworkTransient)
         .code(&["IncompleteMessage"])
-        .text(&["connection closed before message completed", r"hyper::error\((?:canceled|channelclosed|io|shutdown)", "channel closed$"])
+        .text(&[
+            "connection closed before message completed",
+            r"hyper::error\((?:canceled|channelclosed|io|shutdown)",
+            "channel closed$",
+        ])
         .example("hyper::Error(IncompleteMessage)"),
     rule("hyper.body", StreamInterrupted)
         .class()
-        .text(&[r"hyper::error\(body", "error reading a body from connection", "request or response body error", "error decoding response body"])
+        .text(&[
+            r"hyper::error\(body",
+            "error reading a body from connection",
+            "request or response body error",
+            "error decoding response body",
+        ])
         .example("hyper::Error(Body, Custom { kind: UnexpectedEof })"),
     rule("hyper.parse", NetworkPermanent)
         .decisive()
-        .text(&[r"hyper::error\(parse", "invalid http (?:version|status-code|header) parsed", "invalid http status-code"])
+        .text(&[
+            r"hyper::error\(parse",
+            "invalid http (?:version|status-code|header) parsed",
+            "invalid http status-code",
+        ])
         .example("hyper::Error(Parse(Version))"),
     connection("reqwest.send", NetworkTransient)
         .class()
-        .text(&["error sending request", "error trying to connect", "tcp connect error", r"client error \(connect\)", r"client error \(sendrequest\)"])
+        .text(&[
+            "error sending request",
+            "error trying to connect",
+            "tcp connect error",
+            r"client error \(connect\)",
+            r"client error \(sendrequest\)",
+        ])
         .example("error sending request for url (http://127.0.0.1:1/)"),
     rule("reqwest.dns", NetworkPermanent)
         .decisive()
@@ -40,11 +68,25 @@ pub(super) const RULES: &[Rule] = &[
         .example("dns error: failed to lookup address information: Name or service not known"),
     rule("reqwest.builder", NetworkPermanent)
         .decisive()
-        .text(&["builder error: ", "builder error for url", "relativeurlwithoutbase", "url error: ", "error following redirect"])
+        .text(&[
+            "builder error: ",
+            "builder error for url",
+            "relativeurlwithoutbase",
+            "url error: ",
+            "error following redirect",
+        ])
         .example("builder error: relative URL without a base"),
     rule("rustls.certificate", NetworkPermanent)
         .decisive()
-        .code(&["InvalidCertificate", "UnknownIssuer", "NotValidForName", "NotValidForNameContext", "CaUsedAsEndEntity", "BadSignature", "CertNotValidYet"])
+        .code(&[
+            "InvalidCertificate",
+            "UnknownIssuer",
+            "NotValidForName",
+            "NotValidForNameContext",
+            "CaUsedAsEndEntity",
+            "BadSignature",
+            "CertNotValidYet",
+        ])
         .text(&["invalid peer certificate"])
         .example("invalid peer certificate: UnknownIssuer"),
     rule("rustls.corrupt", NetworkPermanent)
@@ -62,7 +104,9 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"task \d{1,9} was cancelled"])
         .example("task 213 was cancelled"),
     rule("serde.json", BadOutput)
-        .text(&[r"(?:expected|missing|invalid|trailing|unknown|eof|duplicate|control|lone|key must)[^.]{0,80} at line \d{1,6} column \d{1,6}"])
+        .text(&[
+            r"(?:expected|missing|invalid|trailing|unknown|eof|duplicate|control|lone|key must)[^.]{0,80} at line \d{1,6} column \d{1,6}",
+        ])
         .example("expected value at line 1 column 1"),
     rule("eventsource.content_type", BadOutput)
         .decisive()

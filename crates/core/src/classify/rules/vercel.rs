@@ -1,7 +1,7 @@
 //! The AI SDK, and what JavaScript agents print.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::{BadOutput, InvalidRequest, ModelUnavailable, Unknown};
+use crate::kind::FailureKind::{InvalidRequest, ModelUnavailable, Unknown};
 
 pub(super) const RULES: &[Rule] = &[
     rule("vercel.unsupported", InvalidRequest)

@@ -8,8 +8,8 @@ use crate::kind::FailureKind::{
 pub(super) const RULES: &[Rule] = &[
     rule("websocket.abnormal", StreamInterrupted)
         .text(&[
-            r"websocketconnectionclosedexception",
-            r"connection to remote host was lost",
+            "websocketconnectionclosedexception",
+            "connection to remote host was lost",
             r"websocket\b~\b(?:1006|1001|1012|1005)\b",
             "no close frame received",
             "closed without (?:a )?close frame",

@@ -15,7 +15,8 @@ fn wait_ms(status: u16, headers: &[(&str, &str)], body: &str) -> Option<u64> {
 
 #[test]
 fn headers() {
-    let table: &[(&[(&str, &str)], Option<u64>)] = &[
+    type Headers = &'static [(&'static str, &'static str)];
+    let table: &[(Headers, Option<u64>)] = &[
         (&[("Retry-After", "7")], Some(7000)),
         (&[("retry-after", "0.5")], Some(500)),
         (&[("retry-after", "2s")], Some(2000)),

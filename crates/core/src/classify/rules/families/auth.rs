@@ -79,7 +79,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example(r#"{"error":{"type":"authentication_error"}}"#),
     rule("auth.key", AuthError)
-        .text(&[r"\bcould not read (?:username|password)\b", r"\bterminal prompts disabled\b", r"\b(?:host key|publickey|password) (?:verification|authentication) failed\b", 
+        .text(&[
+            r"\bcould not read (?:username|password)\b",
+            r"\bterminal prompts disabled\b",
+            r"\b(?:host key|publickey|password) (?:verification|authentication) failed\b",
             r"\b(?:invalid|incorrect|wrong|missing|expired|revoked|malformed|bad|no|unauthorized|disabled|inactive|empty|unknown|leaked)\b (?:\S{1,24} ){0,3}(?:api[-_ ]?keys?|access[-_ ]?keys?|access[-_ ]tokens?|auth(?:entication)? tokens?|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization(?: header)?|security token|authentication|id token|personal access token|secret key|login)\b",
             r"\b(?:api[-_ ]?key|access[-_ ]?key|access token|auth token|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization header|security token|authentication token|refresh token|session token|session cookie|secret key|api token)s?\b~\b(?:not valid|invalid|expired|missing|not found|required|incorrect|disabled|revoked|not provided|not set|is wrong|malformed|not configured|not authorized|may be expired|does not exist|is not allowed|leaked|blocked|rejected|not recognized)\b",
             r"\b(?:provide|set|pass|supply|specify|enter|configure|check|specified|include)\b~(?:\bapi[-_ ]?key\b|_api_key\b|\bauth token\b|\bauthorization header\b)",

@@ -15,7 +15,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example("request canceled by user"),
     rule("cancel.words", Cancelled)
-        .text(&[r"^(?:error: )?(?:cancell?ed|aborted!?|interrupted)[.!]?$", 
+        .text(&[
+            "^(?:error: )?(?:cancell?ed|aborted!?|interrupted)[.!]?$",
             r"\b(?:operation|request|task|call|query|run|job|turn|execution|generation|response|tool|stream|message|action|process|command|context|conversation|completion|it|fetch|promise|rpc|query)\b(?: ['\x22`]?[\w.-]{1,40}['\x22`]?)? (?:was |has been |is |were |got )?(?:cancell?ed|aborted|interrupted)\b",
             r"\bcontext cancell?ed\b",
             r"\boperation (?:was )?(?:cancell?ed|aborted)\b",
@@ -25,7 +26,29 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bsigint\b",
             r"\babort signal\b|\bsignal is aborted\b",
         ])
-        .code(&["AbortError", "CancelledError", "CanceledError", "cancelled", "canceled", "CANCELLED", "request_cancelled", "request_aborted", "user_cancelled", "user_abort", "APIUserAbortError", "TaskCanceledException", "OperationCanceledException", "CancellationException", "ERR_CANCELED", "ECANCELED", "ABORT_ERR", "KeyboardInterrupt", "client_disconnected", "run_cancelled", "turn_aborted"])
+        .code(&[
+            "AbortError",
+            "CancelledError",
+            "CanceledError",
+            "cancelled",
+            "canceled",
+            "CANCELLED",
+            "request_cancelled",
+            "request_aborted",
+            "user_cancelled",
+            "user_abort",
+            "APIUserAbortError",
+            "TaskCanceledException",
+            "OperationCanceledException",
+            "CancellationException",
+            "ERR_CANCELED",
+            "ECANCELED",
+            "ABORT_ERR",
+            "KeyboardInterrupt",
+            "client_disconnected",
+            "run_cancelled",
+            "turn_aborted",
+        ])
         .not(&["The operation was aborted due to timeout", "Connection aborted."])
         .example("This operation was aborted"),
 ];

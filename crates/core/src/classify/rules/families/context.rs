@@ -43,7 +43,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("The request does not fit into the context window"),
     rule("context.too_long", ContextLimit)
         .decisive()
-        .text(&[r"\bmax(?:imum)? size: \d{1,9} tokens", r"\b(?:request|body) too large for [\w.:/-]{1,60} model\b", r"\b(?:prompt|input|message|request|text) (?:has|have|had|contains?|is|of) (?:\S{1,20} ){0,3}\d{3,9} tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b", r"\btokens? (?:limit|maximum) (?:of|is) \d{1,9}\b~\bexceed", r"\btoo (?:long|large) for (?:the |this )?(?:model|context)\b", r"\blarger than the (?:maximum |model'?s? )?(?:context|token)", r"\bexceeds? (?:the )?(?:maximum |max |model |input |prompt )(?:context|token|input|prompt|sequence) ?(?:length|limit|size|window|count)?", 
+        .text(&[
+            r"\bmax(?:imum)? size: \d{1,9} tokens",
+            r"\b(?:request|body) too large for [\w.:/-]{1,60} model\b",
+            r"\b(?:prompt|input|message|request|text) (?:has|have|had|contains?|is|of) (?:\S{1,20} ){0,3}\d{3,9} tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b",
+            r"\btokens? (?:limit|maximum) (?:of|is) \d{1,9}\b~\bexceed",
+            r"\btoo (?:long|large) for (?:the |this )?(?:model|context)\b",
+            r"\blarger than the (?:maximum |model'?s? )?(?:context|token)",
+            r"\bexceeds? (?:the )?(?:maximum |max |model |input |prompt )(?:context|token|input|prompt|sequence) ?(?:length|limit|size|window|count)?",
             r"\b(?:prompt|input|inputs|conversation|message history|chat history|transcript|query|input text|input tokens?|your messages?|request prompt|system prompt)(?: \S{1,20})? (?:is|was|are|has become|became|being|got) (?:much |way )?(?:too (?:long|large|big)|longer than|larger than)",
             r"\b(?:prompt|input|conversation|context) too (?:long|large|big)\b",
             r"\b(?:prompt|input|inputs|messages|conversation)\b~\b(?:exceed|exceeds|exceeded)\b~\b(?:max(?:imum)?|length|tokens?|limit|size)\b",
@@ -52,7 +59,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:exceed|exceeds|exceeded|over|above)\b (?:\S{1,20} ){0,4}(?:token limit|tokens limit|limit of \d{1,9} (?:input )?tokens|maximum (?:number of )?(?:input |prompt )?tokens|maximum input|maximum prompt|max(?:imum)? sequence length|maximum allowed (?:number of )?(?:input )?tokens|model's max|max_model_len|n_ctx)",
             r"\btoken limit (?:has been |was )?(?:exceeded|reached)",
             r"\btoken (?:count|length)\b~\b(?:exceeds|exceeded|too)\b",
-            r"\btokens?\)?~(?:>|exceeds|is greater than|is more than|is larger than)~\b\d{3,9}\b",
+            r"\btokens?\)?~(?:exceeds|greater than|more than|larger than) (?:\S{1,20} ){0,6}\(?\d{3,9}\b",
+            r"\btokens?\)? ?> ?\d{3,9}\b",
             r"must (?:have|be|contain) (?:less|fewer|shorter) than \d{2,9} tokens",
             r"\btoo many (?:input |prompt |total )tokens\b",
             r"\btoo many tokens (?:in|for) (?:the |your |this )?(?:prompt|input|request|context|model|message)",

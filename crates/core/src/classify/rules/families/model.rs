@@ -44,7 +44,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"code":"model_not_exist"}}"#),
     rule("model.missing", ModelUnavailable)
         .decisive()
-        .text(&[r"\bmodel not exists?\b", r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b", r"\bnot found~\bmodels? (?:list|registry|catalog)", 
+        .text(&[
+            r"\bmodel not exists?\b",
+            r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b",
+            r"\bnot found~\bmodels? (?:list|registry|catalog)",
             r"\bmodels?\b(?:[^.;{}]|\.\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
             r"\bmodels?/[\w.:@-]{1,80} (?:is |was )?not found",
             r"\b(?:unknown|no such|unrecognized|nonexistent|non-existent|invalid|unsupported) model\b(?:[: ]|$)",
@@ -57,14 +60,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bdeployment\b~(?:does not exist|not found|doesn't exist|is not ready|not running)",
             r"\bfailed to (?:find|fetch|resolve|locate) (?:the )?model\b",
         ])
-        .not(&[
-            "The provided model doesn't support counting tokens.",
-            "Tool model_lookup not found",
-        ])
+        .not(&["The provided model doesn't support counting tokens.", "Tool model_lookup not found"])
         .example("Model gpt-9 was not found on this server"),
     rule("model.refused", ModelUnavailable)
         .decisive()
-        .text(&[r"\bnot filled out the required use-case form\b", r"\b(?:request|enable|grant|need) (?:model )?access (?:to|for) (?:this|the) model\b", r"\bmodel (?:is )?restricted\b", 
+        .text(&[
+            r"\bnot filled out the required use-case form\b",
+            r"\b(?:request|enable|grant|need) (?:model )?access (?:to|for) (?:this|the) model\b",
+            r"\bmodel (?:is )?restricted\b",
             r"\b(?:do not|does not|don't|doesn't|not|no|without|lacks?|denied) (?:currently )?(?:have |has )?(?:been granted )?(?:the )?(?:permission|access|authorized|authorised|allowed|entitled|permitted)(?: to)?(?: access| use| invoke| call)? (?:to )?(?:the |this )?(?:requested |specified )?model\b",
             r"\baccess to (?:the |this )?model\b~(?:denied|not|restricted|granted|required|forbidden)",
             r"\b(?:can(?:not|'t)|unable to|not permitted to|not allowed to|not authorized to) (?:access|use|invoke|call) (?:the |this )?(?:\S{1,20} )?model\b",

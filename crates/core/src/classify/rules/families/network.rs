@@ -45,7 +45,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("connect: network is unreachable"),
     rule("network.dns_temporary", NetworkTransient)
         .decisive()
-        .text(&[r"\bdns server\b~\b(?:error|offline|fail)", 
+        .text(&[
+            r"\bdns server\b~\b(?:error|offline|fail)",
             r"\btemporary failure in name resolution\b",
             r"\bdns\b~\b(?:timed out|timeout|temporar|servfail|server failure|try again|server misbehaving)",
             r"\bservfail\b",
@@ -55,7 +56,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("getaddrinfo: Temporary failure in name resolution"),
     rule("network.dns_missing", NetworkPermanent)
         .decisive()
-        .text(&[r"\bgetaddrinfo failed\b", 
+        .text(&[
+            r"\bgetaddrinfo failed\b",
             r"\bname or service not known\b",
             r"\bnodename nor servname provided\b",
             r"\bno such host\b",
@@ -88,7 +90,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("SSL certificate problem: certificate has expired"),
     rule("network.tls_mismatch", NetworkPermanent)
         .decisive()
-        .text(&[r"\bunexpected tls packet\b", r"\bunexpected message\b~\b(?:tls|ssl)\b", 
+        .text(&[
+            r"\bunexpected tls packet\b",
+            r"\bunexpected message\b~\b(?:tls|ssl)\b",
             r"\bwrong[_ ]version[_ ]number\b",
             r"\b(?:http|plain http) request (?:was )?sent to (?:an )?https (?:port|server)\b",
             r"\bserver gave http response to https client\b",
@@ -105,7 +109,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example("error:0A00010B:SSL routines::wrong version number"),
     connection("network.tls_cut", NetworkTransient)
-        .text(&[r"\bbad record mac\b", r"\bdecryption failed\b", 
+        .text(&[
+            r"\bbad record mac\b",
+            r"\bdecryption failed\b",
             r"\b(?:ssl|tls)\b~\b(?:handshake (?:failed|error|eof|was (?:cut|aborted)|terminated)|connection (?:was )?(?:reset|closed)|eof|syscall|connect error)\b",
             r"\bbefore secure (?:tls|ssl) connection was established\b",
             r"\bssl_error_syscall\b",
@@ -133,7 +139,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Invalid URL: no host given"),
     rule("network.redirects", NetworkPermanent)
         .decisive()
-        .text(&[r"\bredirected \d{1,3} times\b", 
+        .text(&[
+            r"\bredirected \d{1,3} times\b",
             r"\btoo many redirects\b",
             r"\b(?:maximum|max|exceeded|stopped after)\b~\bredirects?\b",
             r"\bredirect (?:loop|count exceeded|limit)\b",
@@ -159,7 +166,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Expected HTTP/, got SSH"),
     connection("network.connect", NetworkTransient)
         .class()
-        .text(&[r"\bconnect failed\b", r"\bconnection to \S{1,80} (?:was |has been )?(?:lost|closed|dropped|failed|refused)\b", 
+        .text(&[
+            r"\bconnect failed\b",
+            r"\bconnection to \S{1,80} (?:was |has been )?(?:lost|closed|dropped|failed|refused)\b",
             r"\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:connect|reach|establish|open|communicate|contact)\b",
             r"\b(?:error|failure|failed|trouble|problem) (?:while |when )?(?:connecting|establishing|sending request|opening connection|communicating)\b",
             r"\bfetch failed\b",
@@ -178,7 +187,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Failed to establish a new connection"),
     connection("network.wrapper", NetworkTransient)
         .hint()
-        .text(&[r"\bconnection error\b", r"\bconnect error\b", r"\bmax retries exceeded with url\b", r"\bconnection aborted\b", r"\bnetwork error\b"])
-        .code(&["connection_error", "ConnectionError", "APIConnectionError", "network_error", "NetworkError", "connect_error", "api_connection_error"])
+        .text(&[
+            r"\bconnection error\b",
+            r"\bconnect error\b",
+            r"\bmax retries exceeded with url\b",
+            r"\bconnection aborted\b",
+            r"\bnetwork error\b",
+        ])
+        .code(&[
+            "connection_error",
+            "ConnectionError",
+            "APIConnectionError",
+            "network_error",
+            "NetworkError",
+            "connect_error",
+            "api_connection_error",
+        ])
         .example("openai.APIConnectionError: Connection error."),
 ];

@@ -30,11 +30,33 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btrailing characters at line\b",
             r"\binvalid type: .{1,80}expected\b",
         ])
-        .code(&["JSONDecodeError", "JSONParseError", "AI_JSONParseError", "json_parse_error", "JsonException", "JsonSyntaxException", "JsonParseException", "OutputParserException", "OUTPUT_PARSING_FAILURE", "output_parse_error", "json_validate_failed", "invalid_json_output"])
+        .code(&[
+            "JSONDecodeError",
+            "JSONParseError",
+            "AI_JSONParseError",
+            "json_parse_error",
+            "JsonException",
+            "JsonSyntaxException",
+            "JsonParseException",
+            "OutputParserException",
+            "OUTPUT_PARSING_FAILURE",
+            "output_parse_error",
+            "json_validate_failed",
+            "invalid_json_output",
+        ])
         .not(&["Failed to parse the JSON body of the request"])
         .example("The answer contains malformed JSON"),
     rule("output.schema", BadOutput)
-        .text(&[r"validationerror: ", r"\binvalid (?:input|option|enum value|literal value|discriminator value|string|union): ?(?:expected|must)\b", r"\bexpected `\w{1,20}`, got `\w{1,20}`", r"\bis not valid under any of the given schemas\b", r"\bis not of type '\w{1,12}'", r"\bis a required property\b", r"\bis not one of \[", r"\bunexpected (?:response|output|reply) (?:format|shape|structure|type|schema|from the model)\b", r"\bexpected (?:object|array|string|number|boolean), received\b", 
+        .text(&[
+            "validationerror: ",
+            r"\binvalid (?:input|option|enum value|literal value|discriminator value|string|union): ?(?:expected|must)\b",
+            r"\bexpected `\w{1,20}`, got `\w{1,20}`",
+            r"\bis not valid under any of the given schemas\b",
+            r"\bis not of type '\w{1,12}'",
+            r"\bis a required property\b",
+            r"\bis not one of \[",
+            r"\bunexpected (?:response|output|reply) (?:format|shape|structure|type|schema|from the model)\b",
+            r"\bexpected (?:object|array|string|number|boolean), received\b",
             r"\b(?:did not|does not|doesn't|didn't|failed to|not) (?:match|conform|comply|adhere|satisfy|validate)(?: to| with| against)? (?:the )?(?:\S{1,20} )?(?:schema|json schema|format|expected format|type)\b",
             r"\bfailed validating '",
             r"\bschema validation (?:failed|error)",
@@ -46,7 +68,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\boutput validation\b",
             r"\bexceeded maximum retries~(?:output|result|validation|tool)",
         ])
-        .code(&["AI_TypeValidationError", "AI_NoObjectGeneratedError", "InstructorRetryException", "UnexpectedModelBehavior", "APIResponseValidationError"])
+        .code(&[
+            "AI_TypeValidationError",
+            "AI_NoObjectGeneratedError",
+            "InstructorRetryException",
+            "UnexpectedModelBehavior",
+            "APIResponseValidationError",
+        ])
         .not(&["subject must not be valid against schema {required:[messages]}"])
         .example("No object generated: response did not match schema."),
     rule("output.tool_call", BadOutput)
@@ -61,23 +89,50 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmodel (?:called|requested) (?:a |an )?(?:tool|function) (?:that|which)\b",
             r"\bfailed to call a function\b",
         ])
-        .code(&["tool_use_failed", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "malformed_tool_call", "invalid_tool_call", "invalid_tool_input", "AI_InvalidToolInputError", "AI_NoSuchToolError", "AI_InvalidToolArgumentsError", "AI_ToolCallRepairError", "unknown_tool", "malformed_model_output", "ToolCallParseError"])
+        .code(&[
+            "tool_use_failed",
+            "MALFORMED_FUNCTION_CALL",
+            "UNEXPECTED_TOOL_CALL",
+            "TOO_MANY_TOOL_CALLS",
+            "malformed_tool_call",
+            "invalid_tool_call",
+            "invalid_tool_input",
+            "AI_InvalidToolInputError",
+            "AI_NoSuchToolError",
+            "AI_InvalidToolArgumentsError",
+            "AI_ToolCallRepairError",
+            "unknown_tool",
+            "malformed_model_output",
+            "ToolCallParseError",
+        ])
         .decisive()
         .not(&["Invalid tool call IDs: Expected ['tc_abc'], got ['tc_xyz']"])
         .example("tool call validation failed: parameters for tool x did not match schema"),
     rule("output.empty", BadOutput)
-        .text(&[r"\bno (?:response|reply) (?:was |were )?(?:returned|generated)\b", r"\b(?:potential loop (?:was )?detected|repetitive tool calls|stuck in a loop|looping)\b", r"\bmissing (?:choices|content|candidates)\b", r"\bkeyerror: '(?:choices|content|candidates|message)'", 
+        .text(&[
+            r"\bno (?:response|reply) (?:was |were )?(?:returned|generated)\b",
+            r"\b(?:potential loop (?:was )?detected|repetitive tool calls|stuck in a loop|looping)\b",
+            r"\bmissing (?:choices|content|candidates)\b",
+            r"\bkeyerror: '(?:choices|content|candidates|message)'",
             r"\b(?:empty|blank|null) (?:response|content|choices|completion|answer|output|message content|assistant message|body|result|message from|text|candidates?)\b",
             r"\bno (?:choices|candidates|content|completion|output|text|generations?|answer|message|valid choices|response content|assistant message|final answer)\b(?: was| were| is| are)? (?:returned|generated|in (?:the )?(?:response|completion)|produced|received|found in|provided by the model)",
             r"\b(?:response|completion|model|candidate|provider|llm|api)\b~\b(?:was|is|returned|contained|contains|has|had|with|produced) (?:an )?(?:empty|no (?:content|choices|candidates|text|output|parts|message))\b",
             r"\bmodel (?:returned|output|produced) (?:nothing|no)\b",
-            r"has no attribute '(?:choices|content|candidates|message|delta|text|usage)'",
+            "has no attribute '(?:choices|content|candidates|message|delta|text|usage)'",
             r"\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
             r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
             r"\bresponse\.(?:text|parts|candidates)\b~\b(?:requires|only works|none were returned|empty)",
             r"\bno_?content\b",
         ])
-        .code(&["empty_response", "empty_content", "empty_output", "AI_EmptyResponseBodyError", "AI_NoContentGeneratedError", "AI_NoOutputGeneratedError", "no_content_generated"])
+        .code(&[
+            "empty_response",
+            "empty_content",
+            "empty_output",
+            "AI_EmptyResponseBodyError",
+            "AI_NoContentGeneratedError",
+            "AI_NoOutputGeneratedError",
+            "no_content_generated",
+        ])
         .example("LLM provider returned empty content in streaming response")
         .not(&["message content cannot be empty"]),
     rule("output.not_json_page", BadOutput)
@@ -109,7 +164,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.request_json_refused", InvalidRequest)
         .decisive()
         .status(&[400, 422])
-        .text(&[r"line \d{1,6},? column \d{1,6}", r"\bexpecting ',' delimiter", r"\bin json at position \d", r"\bjson decode error\b"])
+        .text(&[
+            r"line \d{1,6},? column \d{1,6}",
+            r"\bexpecting ',' delimiter",
+            r"\bin json at position \d",
+            r"\bjson decode error\b",
+        ])
         .not(&["json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"])
         .example(r#"{"error":{"message":"Expecting ',' delimiter: line 1 column 54 (char 53)","code":400}}"#),
 ];

@@ -5,7 +5,12 @@ use crate::kind::FailureKind::Overloaded;
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.code", Overloaded)
-        .code(&["conversation_already_has_active_response", "conversation_locked", "server_is_busy", "resource_busy", "too_busy", 
+        .code(&[
+            "conversation_already_has_active_response",
+            "conversation_locked",
+            "server_is_busy",
+            "resource_busy",
+            "too_busy",
             "overloaded_error",
             "overloaded",
             "server_overloaded",
@@ -51,7 +56,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example("We are at capacity, come back later"),
     rule("overload.busy", Overloaded)
-        .text(&[r"\bworker\b~\brequest limit reached\b", r"\bwhile (?:a|another|the|an) (?:active |previous )?(?:run|request|turn|task|response)\b~\b(?:active|in progress|running|processing|streaming)\b", r"\balready has an? (?:active|running|in-progress)\b", r"\ba (?:run|turn|response) is already (?:active|in progress|running)\b", r"\b(?:agent|session|conversation|thread) is (?:currently |already )?(?:busy|running|processing)\b", 
+        .text(&[
+            r"\bworker\b~\brequest limit reached\b",
+            r"\bwhile (?:a|another|the|an) (?:active |previous )?(?:run|request|turn|task|response)\b~\b(?:active|in progress|running|processing|streaming)\b",
+            r"\balready has an? (?:active|running|in-progress)\b",
+            r"\ba (?:run|turn|response) is already (?:active|in progress|running)\b",
+            r"\b(?:agent|session|conversation|thread) is (?:currently |already )?(?:busy|running|processing)\b",
             r"\b(?:server|service|system|model|gpu|worker|backend|endpoint|api|instance|slot)s? (?:is |are )?(?:currently |temporarily |too )?busy\b",
             r"\btoo busy\b",
             r"\b(?:queue|backlog|buffer|pool) (?:is |was )?(?:currently )?(?:full|overflow)",

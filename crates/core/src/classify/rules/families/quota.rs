@@ -45,7 +45,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\b(?:out of|no remaining|no more|used all|used up|exhausted|exceeded|consumed|not enough|needs? more|requires? more|add more|purchase more|buy more|have enough|have any|lacks?|have 0) (?:of )?(?:(?:your|the|my|its|any|available|prepaid|free|monthly|api|ai|account|trial|included|purchased) ){0,3}(?:credits?|funds)\b",
-            r"can only afford",
+            "can only afford",
             r"\b(?:top up|add|recharge) (?:your )?(?:balance|credits?|funds|account)",
         ])
         .example("You have run out of credits for this workspace."),
@@ -62,13 +62,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bin arrears\b",
             r"\bplease (?:recharge|top up)\b",
             r"\b(?:no|missing|add a|valid) payment method",
-            r"account (?:is |has been )?suspended due to (?:insufficient|billing|payment|unpaid)",
+            "account (?:is |has been )?suspended due to (?:insufficient|billing|payment|unpaid)",
             r"\b(?:account|subscription)~not (?:in )?good standing|\bin good standing\b",
         ])
         .example("Billing hard limit has been reached for this organization"),
     rule("quota.current_quota", QuotaExhausted)
         .text(&[
-            r"exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
+            "exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
             r"\bquota (?:has been |is |was |limit |limit has been )?(?:exceeded|exhausted|used up|reached|depleted)",
             r"\b(?:exhausted|exceeded|exceeds|reached|used up)~\bquota\b",
             r"\bout of (?:quota|extra usage|usage|messages|requests)\b",
@@ -92,7 +92,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "trial_expired",
             "subscription_required",
         ])
-        .text(&[r"\bused (?:up )?(?:all )?(?:of )?(?:your|the) (?:free|monthly|daily|weekly|included|trial|premium) ?(?:quota|credits?|usage|requests|messages|allowance|tokens)", 
+        .text(&[
+            r"\bused (?:up )?(?:all )?(?:of )?(?:your|the) (?:free|monthly|daily|weekly|included|trial|premium) ?(?:quota|credits?|usage|requests|messages|allowance|tokens)",
             r"\b(?:usage|plan|message|subscription|free|trial|premium request|fast request|opus|sonnet)s? (?:usage )?(?:limit|quota|cap|allowance)s? (?:has been |have been |was |is |for ~)?(?:reached|exceeded|hit|exhausted|used up)",
             r"\b(?:reached|exceeded|hit|exhausted|used up|used all)~(?:usage|plan|message|subscription|free|trial|premium requests?|included) ?(?:tier )?(?:limit|quota|cap|allowance|allocation|usage|inferences)",
             r"\bused all of your\b",
@@ -107,7 +108,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("You have reached your plan limit. Upgrade to continue.")
         .not(&["{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Too many requests\"}}"]),
     rule("quota.window", QuotaExhausted)
-        .text(&[r"\b(?:day|daily|week|weekly|month|monthly) limit: ?\d", 
+        .text(&[
+            r"\b(?:day|daily|week|weekly|month|monthly) limit: ?\d",
             r"\b(?:per|a|each|every)[-_ ]?(?:day|week|month|billing cycle|billing period)\b~(?:limit|quota|exceeded|reached|exhausted|used)",
             r"(?:limit|quota|exceeded|reached|exhausted|allowance|used)~\b(?:per|a|each|every)[-_ ]?(?:day|week|month|billing cycle|billing period)\b",
             r"\b(?:daily|weekly|monthly|yearly|today's|this month's|24[- ]?hour)\b~(?:limit|quota|allowance|cap|usage|budget|maximum|rate limit|allocation|calls?|requests)~(?:reached|exceeded|exhausted|hit|used|met|over|consumed|depleted)",

@@ -6,7 +6,11 @@ use crate::kind::FailureKind::RateLimit;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.code", RateLimit)
         .class()
-        .code(&["RequestLimitError", "rate_limit_hit", "RateLimitReached", "request_rate_limited", 
+        .code(&[
+            "RequestLimitError",
+            "rate_limit_hit",
+            "RateLimitReached",
+            "request_rate_limited",
             "rate_limit_exceeded",
             "rate_limit_error",
             "rate_limit_reached",
@@ -35,7 +39,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"code":"rate_limit_reached"}}"#),
     rule("rate.limit", RateLimit)
         .class()
-        .text(&[r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)", r"\btraffic from your\b", r"\bunusual traffic\b", r"\bwould exceed (?:the|your) (?:\S{1,24} ){0,3}rate limit", 
+        .text(&[
+            r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)",
+            r"\btraffic from your\b",
+            r"\bunusual traffic\b",
+            r"\bwould exceed (?:the|your) (?:\S{1,24} ){0,3}rate limit",
             r"\brate[- ]?limit(?:s|ed|ing)?\b(?: \S{1,30}){0,2} (?:exceeded|reached|hit|error|triggered|violated)",
             r"\b(?:exceed|exceeds|exceeded|exceeding|reached|hit|hitting|over|exhausted)\b~\brate[- ]?limit",
             r"\b(?:being |been |was |is |are |temporarily |got )rate[- ]?limited\b",

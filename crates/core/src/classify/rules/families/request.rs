@@ -71,7 +71,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"code":"unsupported_parameter"}}"#),
     rule("request.parameter", InvalidRequest)
         .class()
-        .text(&[r"\btoo many (?:images|documents|files|tools|stop sequences|parts|inputs|attachments|pages|functions|labels|choices|examples|dimensions)\b", 
+        .text(&[
+            r"\btoo many (?:images|documents|files|tools|stop sequences|parts|inputs|attachments|pages|functions|labels|choices|examples|dimensions)\b",
             r"\b(?:invalid|unknown|unrecognized|unsupported|unexpected|illegal|bad|missing|extra|duplicate|malformed|incorrect) (?:or \S{1,12} )?(?:required )?(?:\S{1,20} )?(?:parameters?|arguments?|values?|fields?|properties|property|request body|json body|payload|role|header|url parameter|schema|content type|input|keys?|options?|enum)\b",
             r"\binvalid (?:type|user message|message|format|image|base64|prompt format|schema|tool|url)\b",
             r"\bmissing required\b",

@@ -39,7 +39,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"code":"thread_not_found"}}"#),
     rule("state.not_found", StateLost)
         .decisive()
-        .text(&[r"\bwith id:? ['\x22`]?[\w:.-]{3,90}['\x22`]? (?:was |is |could )?(?:not (?:be )?found|does not exist|not exist)", r"\b(?:file|document|image|asset|node) [\w-]{6,90} (?:was |is )?not found", r"\bsession~\bmaximum duration\b", r"\bsession:? ?['\x22][^'\x22]{1,120}['\x22] (?:is |has )?(?:expired|invalid)", r"\bmcp-session-id\b", r"\bunknown session\b", r"\b(?:thread|conversation|session|chat|project|agent|run)\b(?: \S{1,60})? (?:is|was|has been) (?:archived|deleted|removed|closed|purged|evicted|cleaned up)\b", r"\b(?:session|conversation|thread|context|state)\b~\b(?:was lost|is lost|no longer in memory|could not be restored|cannot be resumed|could not be resumed)", r"\b(?:conversation|session|thread|assistant|project|task|agent|chat) not exists?\b", 
+        .text(&[
+            r"\bwith id:? ['\x22`]?[\w:.-]{3,90}['\x22`]? (?:was |is |could )?(?:not (?:be )?found|does not exist|not exist)",
+            r"\b(?:file|document|image|asset|node) [\w-]{6,90} (?:was |is )?not found",
+            r"\bsession~\bmaximum duration\b",
+            r"\bsession:? ?['\x22][^'\x22]{1,120}['\x22] (?:is |has )?(?:expired|invalid)",
+            r"\bmcp-session-id\b",
+            r"\bunknown session\b",
+            r"\b(?:thread|conversation|session|chat|project|agent|run)\b(?: \S{1,60})? (?:is|was|has been) (?:archived|deleted|removed|closed|purged|evicted|cleaned up)\b",
+            r"\b(?:session|conversation|thread|context|state)\b~\b(?:was lost|is lost|no longer in memory|could not be restored|cannot be resumed|could not be resumed)",
+            r"\b(?:conversation|session|thread|assistant|project|task|agent|chat) not exists?\b",
             r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|instance|room|channel|worker|context id|recipient|contact|memory|message|item|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{1,80})?['\x22`>)]?(?: \S{1,30}){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
             r"\b(?:sandbox|container|conversation|thread|response|file|cached? ?content|upload|batch|checkpoint|run)\b(?: \S{1,60})? (?:has |is |was )?expired\b",
             r"\b(?:no|no such|unknown|invalid|unrecognized|can't find|cannot find|could not find|couldn't find|missing|lost|expired|stale) (?:an? |the |any |active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:' \x22`.]|$)",

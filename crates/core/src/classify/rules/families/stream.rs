@@ -6,7 +6,9 @@ use crate::kind::FailureKind::{NetworkTransient, StreamInterrupted};
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("stream.cut", StreamInterrupted)
-        .text(&[r"\bdid not receive (?:a |the )?(?:done|final|complet|success|terminat)", r"\b(?:answer|response|message|generation|output) (?:was |has been |got )?(?:stopped|ended|broke off|cut) (?:early|midway|unexpectedly|abruptly|before)", 
+        .text(&[
+            r"\bdid not receive (?:a |the )?(?:done|final|complet|success|terminat)",
+            r"\b(?:answer|response|message|generation|output) (?:was |has been |got )?(?:stopped|ended|broke off|cut) (?:early|midway|unexpectedly|abruptly|before)",
             r"\bpremature(?:ly)? (?:close|end|closed|ended|eof|terminated)",
             r"\bclosed (?:the )?connection without sending (?:the )?complete\b",
             r"\bincomplete (?:chunked read|read|chunk|message body|response|body|stream)\b",

@@ -5,7 +5,16 @@ use crate::kind::FailureKind::Timeout;
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.passed", Timeout)
-        .text(&[r"\bno (?:first token|response|output|reply|answer|data|activity|progress)\b~\bwithin \d", r"\btimeout\(\w", r"^timeout\b[.:!]?$", r"\brun timeout\b", r"\btimeout was reached\b", r"\bran (?:for )?too long\b", r"\btimeout$", r"\b(?:exceeded|exceeds) (?:the )?(?:maximum |max )?(?:allowed )?(?:run ?time|execution time|duration|wait(?:ing)? time|processing time)\b", r"\bwaited (?:for )?(?:too long|\d{1,9} ?(?:ms|s|sec|seconds|minutes))\b~(?:giv|but|without)", 
+        .text(&[
+            r"\bno (?:first token|response|output|reply|answer|data|activity|progress)\b~\bwithin \d",
+            r"\btimeout\(\w",
+            r"^timeout\b[.:!]?$",
+            r"\brun timeout\b",
+            r"\btimeout was reached\b",
+            r"\bran (?:for )?too long\b",
+            r"\btimeout$",
+            r"\b(?:exceeded|exceeds) (?:the )?(?:maximum |max )?(?:allowed )?(?:run ?time|execution time|duration|wait(?:ing)? time|processing time)\b",
+            r"\bwaited (?:for )?(?:too long|\d{1,9} ?(?:ms|s|sec|seconds|minutes))\b~(?:giv|but|without)",
             r"\btimed[- ]?out\b",
             r"\btime[- ]?out (?:was |has been |of \S{1,14} )?(?:exceeded|reached|expired|elapsed|occurred|error|waiting|after|while|on|during|to|at:)\b",
             r"\b(?:request|connection|connect|read|response|network|operation|gateway|socket|write|header|headers|handshake|execution|tool|command|call|generation|upstream|inference|query|stream|pool|server|hit|i/o|io|api|model|idle|task|job|client|function|backend) time-?out\b",
@@ -21,7 +30,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["**Check configured timeout:** The default is 60000ms"])
         .example("The request timed out."),
     rule("timeout.code", Timeout)
-        .code(&["TooSlowError", "TimeoutExceeded", "RequestTimeout", "OperationTimedOut", "ReadTimeoutException", "HttpRequestTimeout", 
+        .code(&[
+            "TooSlowError",
+            "TimeoutExceeded",
+            "RequestTimeout",
+            "OperationTimedOut",
+            "ReadTimeoutException",
+            "HttpRequestTimeout",
             "timeout_error",
             "TimeoutError",
             "TimeoutException",
