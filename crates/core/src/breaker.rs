@@ -278,7 +278,9 @@ impl Breaker {
         let machine = self.lock().fingerprint();
         let gate = self.gate.load(Ordering::Acquire);
         let run = u64::from(self.run.load(Ordering::Relaxed));
-        [gate, run, self.suspicion.fingerprint(), self.window.fingerprint()].into_iter().fold(machine, crate::window::mix)
+        [gate, run, self.suspicion.fingerprint(), self.window.fingerprint()]
+            .into_iter()
+            .fold(machine, crate::window::mix)
     }
 
     /// Puts a person's word over the breaker's own, or takes it back.

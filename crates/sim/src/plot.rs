@@ -223,7 +223,9 @@ impl Frame {
             y - 4.0,
             LEFT + 92.0
         );
-        for (offset, fill, word) in [(210.0, REFUSED.0, "open: refused"), (330.0, PROBING.0, "half-open: the next request is a probe")] {
+        for (offset, fill, word) in
+            [(210.0, REFUSED.0, "open: refused"), (330.0, PROBING.0, "half-open: the next request is a probe")]
+        {
             let _ = write!(
                 out,
                 "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"24\" height=\"12\" rx=\"2\" fill=\"{fill}\"/>\
@@ -243,7 +245,11 @@ fn secs(at: Instant) -> f64 {
 /// The next of 1, 2, 5, 10, 20, 50 …
 fn nice_step(at_least: f64) -> f64 {
     let magnitude = 10f64.powf(at_least.max(1.0).log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * magnitude).find(|step| *step >= at_least).unwrap_or(10.0 * magnitude)
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|step| step * magnitude)
+        .find(|step| *step >= at_least)
+        .unwrap_or(10.0 * magnitude)
 }
 
 fn escaped(text: &str) -> String {

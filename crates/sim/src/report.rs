@@ -114,12 +114,7 @@ pub fn run(scenario: &Scenario, policy: &Policy, first_seed: u64, seeds: u64) ->
 }
 
 /// Runs the same seeds under several policies.
-pub fn compare(
-    scenario: &Scenario,
-    policies: &[Policy],
-    first_seed: u64,
-    seeds: u64,
-) -> Result<Vec<Report>, Trouble> {
+pub fn compare(scenario: &Scenario, policies: &[Policy], first_seed: u64, seeds: u64) -> Result<Vec<Report>, Trouble> {
     policies.iter().map(|policy| run(scenario, policy, first_seed, seeds)).collect()
 }
 
@@ -179,10 +174,8 @@ impl Sum {
     fn report(mut self, scenario: &Scenario, policy: &Policy) -> Report {
         self.total.latencies_ms.sort_unstable();
         let total = &self.total;
-        let amplification =
-            |phase: Phase, worst| phase.amplification().map(|all| Amplification { all, worst });
-        let recovery_mean =
-            (total.recovered > 0).then(|| total.recovery_total.as_secs_f64() / total.recovered as f64);
+        let amplification = |phase: Phase, worst| phase.amplification().map(|all| Amplification { all, worst });
+        let recovery_mean = (total.recovered > 0).then(|| total.recovery_total.as_secs_f64() / total.recovered as f64);
         let percentile = |percent: usize| {
             let last = total.latencies_ms.len().saturating_sub(1);
             total.latencies_ms.get(last * percent / 100).copied().unwrap_or(0)

@@ -179,7 +179,8 @@ fn draw_model(index: usize, endpoints: usize, rng: &mut fastrand::Rng) -> ModelS
 
 fn draw_fault(endpoints: usize, seconds: u32, rng: &mut fastrand::Rng) -> Fault {
     let from = rng.u64(..u64::from(seconds));
-    let span = Span { from: Instant::from_millis(from * 1000), to: Instant::from_millis((from + rng.u64(1..200)) * 1000) };
+    let span =
+        Span { from: Instant::from_millis(from * 1000), to: Instant::from_millis((from + rng.u64(1..200)) * 1000) };
     let kind = FailureKind::ALL[rng.usize(..FailureKind::ALL.len())];
     // Kinds that lead to steps of their own come up more often than one in eighteen.
     let kind = match rng.u32(..4) {

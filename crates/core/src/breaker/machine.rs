@@ -42,7 +42,16 @@ struct Lease {
 impl Machine {
     pub(super) fn new(seed: u64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
-        Self { phase: Phase::Closed, generation: 0, trips: 0, next_probe: 0, rng, word: None, streak: Streak::default(), troubled_since: None }
+        Self {
+            phase: Phase::Closed,
+            generation: 0,
+            trips: 0,
+            next_probe: 0,
+            rng,
+            word: None,
+            streak: Streak::default(),
+            troubled_since: None,
+        }
     }
 
     pub(super) fn gate(&self) -> Gate {

@@ -41,7 +41,9 @@ pub fn table(clients: u32, seeds: u64) -> Result<String, Trouble> {
         }
         text.push('\n');
     }
-    text.push_str("\nEach cell: requests served / upstream attempts per request / mean time from first failure to success.\n");
+    text.push_str(
+        "\nEach cell: requests served / upstream attempts per request / mean time from first failure to success.\n",
+    );
     Ok(text)
 }
 

@@ -46,7 +46,13 @@ impl Driver<'_> {
                 op.recovery.succeeded(usage, &self.stage.world, now);
                 self.plant_in_success(&op, &running, now);
                 self.watch.succeeded(&op, &running);
-                self.watch.settled(op.account(), running.held_usd_micros, spent, &self.stage.projects[op.project], now)?;
+                self.watch.settled(
+                    op.account(),
+                    running.held_usd_micros,
+                    spent,
+                    &self.stage.projects[op.project],
+                    now,
+                )?;
                 self.watch.touched(&self.stage.world, may_change, op.id, now)?;
                 self.note_changes(now);
                 if let Some(log) = &mut self.log {
@@ -64,7 +70,13 @@ impl Driver<'_> {
                 }
                 let decision = op.recovery.failed(failure.clone(), usage, &self.stage.world, now);
                 self.plant_in_failure(&running, now);
-                self.watch.settled(op.account(), running.held_usd_micros, spent, &self.stage.projects[op.project], now)?;
+                self.watch.settled(
+                    op.account(),
+                    running.held_usd_micros,
+                    spent,
+                    &self.stage.projects[op.project],
+                    now,
+                )?;
                 self.watch.touched(&self.stage.world, may_change, op.id, now)?;
                 self.note_changes(now);
                 self.decided(&mut op, Some((&failure, &running)), &decision, now)?;
@@ -86,9 +98,8 @@ impl Driver<'_> {
         }
         let repeats = if self.setup.plant == Some(Plant::UnpaidRetries) && decision.step == "retry" { 2 } else { 1 };
         for _ in 0..repeats {
-            let (policy, project) = (&self.stage.policy, &self.stage.projects[op.project]);
             let failure = failed.map(|(failure, _)| failure);
-            self.watch.decided(op, failure, decision, policy, &self.stage.world, project, now)?;
+            self.watch.decided(op, failure, decision, &self.stage.world, now)?;
         }
         let rare = &mut self.stats.rare;
         match decision.reason {

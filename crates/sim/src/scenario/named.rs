@@ -84,7 +84,11 @@ fn calm(name: &str, about: &str) -> Scenario {
         vendor: vendor.to_owned(),
         endpoints: endpoints.to_vec(),
         fallback: fallback.to_vec(),
-        fallback_strict: if vendor == "alpha" && endpoints == [0, 1] && !fallback.is_empty() { vec![4] } else { vec![] },
+        fallback_strict: if vendor == "alpha" && endpoints == [0, 1] && !fallback.is_empty() {
+            vec![4]
+        } else {
+            vec![]
+        },
         window: Some(window),
         price: Some(price),
     };
