@@ -496,4 +496,6 @@ impl Face {
 }
 
 #[cfg(test)]
+mod storm;
+#[cfg(test)]
 mod tests;

@@ -345,7 +345,7 @@ impl<'a> Driver<'a> {
                     self.decided(&mut op, None, &decision, now)?;
                     continue;
                 }
-                Action::Done(outcome) => return self.done(slot, op, outcome, now),
+                Action::Done(outcome) => return self.done(slot, &op, outcome, now),
             }
             self.ops[slot as usize] = Some(op);
             return Ok(());
@@ -419,12 +419,12 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn done(&mut self, slot: u32, op: Box<Op>, outcome: Outcome, now: Instant) -> Checked {
-        Watch::outcome(&op, &outcome, now)?;
-        self.note_outcome(&op, &outcome, now);
-        self.stats.outcome(&op, &outcome, now);
+    fn done(&mut self, slot: u32, op: &Op, outcome: Outcome, now: Instant) -> Checked {
+        Watch::outcome(op, &outcome, now)?;
+        self.note_outcome(op, &outcome, now);
+        self.stats.outcome(op, &outcome, now);
         if let Some(log) = &mut self.log {
-            log.outcome(&op, &outcome, now);
+            log.outcome(op, &outcome, now);
         }
         self.free.push(slot);
         if let Arrivals::Closed { think_secs } = self.setup.scenario.arrivals {

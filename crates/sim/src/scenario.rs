@@ -9,7 +9,7 @@ use std::time::Duration;
 use steadfast_core::FailureKind;
 use steadfast_core::recovery::Face;
 
-use crate::provider::{Fault, Pace, Span};
+use crate::provider::{Effect, Fault, Pace, Span};
 
 pub use named::NAMES;
 
@@ -129,13 +129,15 @@ impl Scenario {
         named::scenario(name)
     }
 
-    /// The same for another number of clients, with the load in proportion.
+    /// The same for another number of clients, with load, capacities and limits in proportion.
     #[must_use]
     pub fn with_clients(mut self, clients: u32) -> Self {
+        let factor = f64::from(clients.max(1)) / f64::from(self.clients.max(1));
         if let Arrivals::Open { per_sec } = &mut self.arrivals {
-            *per_sec *= f64::from(clients.max(1)) / f64::from(self.clients.max(1));
+            *per_sec *= factor;
         }
         self.clients = clients.max(1);
+        self.scale_limits(factor);
         self
     }
 
@@ -145,10 +147,31 @@ impl Scenario {
         Self { seconds, ..self }
     }
 
-    /// The same with requests coming in at a fixed rate.
+    /// The same with requests coming in at a fixed rate, with capacities and limits in proportion.
     #[must_use]
-    pub fn with_rate(self, per_sec: f64) -> Self {
-        Self { arrivals: Arrivals::Open { per_sec: per_sec.clamp(0.001, 1e6) }, ..self }
+    pub fn with_rate(mut self, per_sec: f64) -> Self {
+        let per_sec = per_sec.clamp(0.001, 1e6);
+        if let Arrivals::Open { per_sec: before } = self.arrivals {
+            self.scale_limits(per_sec / before);
+        }
+        Self { arrivals: Arrivals::Open { per_sec }, ..self }
+    }
+
+    fn scale_limits(&mut self, factor: f64) {
+        let scaled = |limit: u32| (f64::from(limit) * factor).ceil() as u32;
+        for fault in &mut self.faults {
+            match &mut fault.effect {
+                Effect::RateLimit { per_minute } => *per_minute = scaled(*per_minute),
+                Effect::Quota { calls, .. } => *calls = scaled(*calls),
+                Effect::Capacity { per_sec } => *per_sec *= factor,
+                Effect::Down
+                | Effect::Failing(..)
+                | Effect::Flapping { .. }
+                | Effect::SlowDeath { .. }
+                | Effect::Cut(_)
+                | Effect::Hang(_) => {}
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! budget must hold, and what every breaker may do next. It reads the core and never changes it.
 //! Names in brackets are those of resilience.md, section 4.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use steadfast_core::breaker::{Outcome as Health, State};
@@ -307,12 +308,11 @@ impl Watch {
         op: &mut Op,
         failure: Option<&Failure>,
         decision: &Decision,
-        policy: &Policy,
         world: &World,
-        project: &Project,
         now: Instant,
     ) -> Checked {
         let id = op.id;
+        let policy = Arc::clone(&op.recovery.plan().policy);
         let fail = |invariant, detail: String| broken(invariant, detail, id, now);
         let waits_for_allowance = matches!(decision.reason, Reason::AllowanceEmpty(_) | Reason::KeepsFailing);
         let known = failure.or(op.recovery.last_failure());
@@ -352,13 +352,11 @@ impl Watch {
                 op.free_return |= decision.reason == Reason::PersonAgreed;
                 if decision.reason == Reason::NextTarget {
                     op.paid_fallback = true;
-                    self.count_fallback(op, project, now)?;
+                    self.count_fallback(op, now)?;
                 }
             }
-            "retry" | "fallback" => {
-                if now + decision.wait >= op.recovery.deadline() {
-                    fail("no wait passes the deadline", format!("waits {:?}", decision.wait))?;
-                }
+            "retry" | "fallback" if now + decision.wait >= op.recovery.deadline() => {
+                fail("no wait passes the deadline", format!("waits {:?}", decision.wait))?;
             }
             "escalate" => {
                 let context = known.is_some_and(|failure| failure.kind == FailureKind::ContextLimit);
@@ -399,7 +397,8 @@ impl Watch {
         Ok(())
     }
 
-    fn count_fallback(&mut self, op: &Op, project: &Project, now: Instant) -> Checked {
+    fn count_fallback(&mut self, op: &Op, now: Instant) -> Checked {
+        let project = &op.recovery.plan().project;
         let book = &mut self.projects[op.project];
         book.paid_fallbacks += 1;
         let bound = project.fallbacks.bound(book.deposits, now.since(Instant::ORIGIN)) + book.refunds;
@@ -426,7 +425,8 @@ impl Watch {
         if op.running.is_some() {
             return broken("an operation ends once", format!("{outcome:?} while an attempt runs"), op.id, now);
         }
-        if now > op.recovery.deadline() {
+        // Between two runs no deadline is set.
+        if now > op.recovery.deadline() && op.restart_due.is_none() {
             let detail = format!("{outcome:?}, deadline {}", op.recovery.deadline());
             return broken("an operation ends by its deadline", detail, op.id, now);
         }
@@ -434,7 +434,7 @@ impl Watch {
     }
 
     /// [M2 E3] Nothing is left over when everything has ended.
-    pub(crate) fn quiet(&self, world: &World, projects: &[std::sync::Arc<Project>], now: Instant) -> Checked {
+    pub(crate) fn quiet(&self, world: &World, projects: &[Arc<Project>], now: Instant) -> Checked {
         for project in projects {
             let ledger = project.spend.ledger();
             if ledger.reserved_usd_micros != 0 {

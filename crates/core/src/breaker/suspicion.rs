@@ -25,7 +25,8 @@ pub(super) struct Suspicion {
 pub(super) struct Mark {
     /// Zero for none.
     suspicion: u32,
-    place: u32,
+    /// Its place among those looked at, if it is one of them.
+    place: Option<u32>,
 }
 
 /// Failures by the order in which their attempts started: the last 128, newest in bit 0.
@@ -43,7 +44,7 @@ impl Suspicion {
         }
         let word = self.word.fetch_add(1, Ordering::Relaxed);
         // The first place belongs to the failure that began it.
-        if lasts(word) { Mark { suspicion: number(word), place: word as u32 + 1 } } else { Mark::default() }
+        if lasts(word) { Mark { suspicion: number(word), place: place(word as u32 + 1) } } else { Mark::default() }
     }
 
     /// A failure; says whether it raised the suspicion just now.
@@ -106,11 +107,12 @@ impl Streak {
 
     /// The attempt at this mark failed.
     pub(super) fn fail(&mut self, mark: Mark) {
-        if mark.place > self.newest {
-            self.bits = self.bits.checked_shl(mark.place - self.newest).unwrap_or(0);
-            self.newest = mark.place;
+        let Some(place) = mark.place else { return };
+        if place > self.newest {
+            self.bits = self.bits.checked_shl(place - self.newest).unwrap_or(0);
+            self.newest = place;
         }
-        self.bits |= 1u128.checked_shl(self.newest - mark.place).unwrap_or(0);
+        self.bits |= 1u128.checked_shl(self.newest - place).unwrap_or(0);
     }
 
     /// The most failures in a row.
@@ -122,6 +124,20 @@ impl Streak {
         }
         longest
     }
+}
+
+/// Which of the attempts are looked at: all of the first 128, then every second, every fourth …, 64
+/// for each doubling. So the last 128 places always reach back over three quarters of the
+/// suspicion, however many attempts a second there are: far enough for failures to have arrived.
+const fn place(attempt: u32) -> Option<u32> {
+    if attempt < 64 {
+        return Some(attempt);
+    }
+    let octave = (attempt / 64).ilog2();
+    if !attempt.is_multiple_of(1 << octave) {
+        return None;
+    }
+    Some(64 * octave + (attempt >> octave))
 }
 
 const fn lasts(word: u64) -> bool {
@@ -156,6 +172,13 @@ mod tests {
     }
 
     #[test]
+    fn places_are_without_gaps_and_grow_with_the_logarithm() {
+        let places: Vec<u32> = (0..100_000).filter_map(place).collect();
+        assert!(places.iter().copied().eq(0..places.len() as u32));
+        assert!(places.len() < 64 * 13, "{}", places.len());
+    }
+
+    #[test]
     fn only_a_success_admitted_since_lifts_it() {
         let suspicion = Suspicion::default();
         let before = suspicion.admit();
@@ -173,11 +196,11 @@ mod tests {
         let mut streak = Streak::default();
         streak.begin(true);
         for place in (1..1000).chain([5000]) {
-            streak.fail(Mark { suspicion: 1, place });
+            streak.fail(Mark { suspicion: 1, place: Some(place) });
         }
         assert_eq!(streak.longest(), 1);
-        streak.fail(Mark { suspicion: 1, place: 4999 });
-        streak.fail(Mark { suspicion: 1, place: 3 });
+        streak.fail(Mark { suspicion: 1, place: Some(4999) });
+        streak.fail(Mark { suspicion: 1, place: Some(3) });
         assert_eq!(streak.longest(), 2);
     }
 }

@@ -98,9 +98,8 @@ impl Driver<'_> {
         }
         let repeats = if self.setup.plant == Some(Plant::UnpaidRetries) && decision.step == "retry" { 2 } else { 1 };
         for _ in 0..repeats {
-            let (policy, project) = (&self.stage.policy, &self.stage.projects[op.project]);
             let failure = failed.map(|(failure, _)| failure);
-            self.watch.decided(op, failure, decision, policy, &self.stage.world, project, now)?;
+            self.watch.decided(op, failure, decision, &self.stage.world, now)?;
         }
         let rare = &mut self.stats.rare;
         match decision.reason {

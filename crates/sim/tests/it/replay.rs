@@ -8,7 +8,7 @@ use crate::{policy, setup};
 fn recorded(scenario: &str, template: &str) -> String {
     let mut setup = Setup { log: Logging::All, ..setup(scenario, template, 2) };
     setup.scenario = setup.scenario.with_clients(300).with_seconds(120);
-    String::from_utf8(simulate(&setup).log).unwrap()
+    String::from_utf8(simulate(&setup).log).expect("JSON is UTF-8")
 }
 
 #[test]
