@@ -130,6 +130,9 @@ impl Throttle {
     /// What one attempt weighs: about the last twenty count.
     const WEIGHT: f64 = 0.05;
 
+    /// This share always goes out, or the end of a long outage would be noticed late.
+    const FLOOR: f64 = 0.01;
+
     /// After this long without any attempt nothing is known.
     const STALE: Duration = Duration::from_secs(600);
 
@@ -141,7 +144,7 @@ impl Throttle {
     /// Whether an attempt against all breakers may go out; `chance` is a random number below 1.
     pub fn allow(&self, chance: f64, now: Instant) -> bool {
         let memory = self.lock();
-        chance < Self::FACTOR * memory.accepted || now.since(memory.last) > Self::STALE
+        chance < (Self::FACTOR * memory.accepted).max(Self::FLOOR) || now.since(memory.last) > Self::STALE
     }
 
     /// Takes the end of any attempt at the endpoint.
@@ -241,7 +244,7 @@ mod tests {
             sent
         };
         assert!(sent(0.5) > 9_900);
-        assert!(sent(0.0) < 200);
+        assert!(sent(0.0) < 300);
         let tenth = sent(0.1);
         assert!(tenth < 3_500, "a tenth accepted should send about three tenths, sent {tenth}");
     }
