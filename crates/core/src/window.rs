@@ -48,12 +48,12 @@ impl Window {
 
     /// Counts a good outcome.
     pub fn good(&self, now: Instant) {
-        self.add(now, |counts| counts.good = (counts.good + 1).min(COUNT_MAX));
+        self.add(now, |counts| counts.good += 1);
     }
 
     /// Counts a bad outcome.
     pub fn bad(&self, now: Instant) {
-        self.add(now, |counts| counts.bad = (counts.bad + 1).min(COUNT_MAX));
+        self.add(now, |counts| counts.bad += 1);
     }
 
     /// What the last span holds.
@@ -91,6 +91,12 @@ impl Window {
             let mut bucket = Bucket::unpack(seen);
             if bucket.epoch != epoch {
                 bucket = Bucket { epoch, counts: Counts::default() };
+            }
+            if bucket.counts.good.max(bucket.counts.bad) == COUNT_MAX {
+                // Full: half of both keeps their ratio. If only one stood still, a busy endpoint
+                // with a few failures would look half broken in the end.
+                bucket.counts.good /= 2;
+                bucket.counts.bad /= 2;
             }
             change(&mut bucket.counts);
             match word.compare_exchange_weak(seen, bucket.pack(), Ordering::Relaxed, Ordering::Relaxed) {
@@ -167,13 +173,25 @@ mod tests {
     }
 
     #[test]
-    fn counts_saturate_and_do_not_spill_into_each_other() {
+    fn full_counts_are_halved_and_do_not_spill_into_each_other() {
         let word = Bucket { epoch: 5, counts: Counts { good: COUNT_MAX, bad: COUNT_MAX } }.pack();
         let window = Window::new(Duration::from_nanos(10));
         window.buckets[5].store(word, Ordering::Relaxed);
         window.good(Instant::from_nanos(5));
         window.bad(Instant::from_nanos(5));
-        assert_eq!(window.counts(Instant::from_nanos(5)), Counts { good: COUNT_MAX, bad: COUNT_MAX });
+        let half = COUNT_MAX / 2;
+        assert_eq!(window.counts(Instant::from_nanos(5)), Counts { good: half + 1, bad: half + 1 });
+    }
+
+    #[test]
+    fn a_very_busy_endpoint_with_a_few_failures_does_not_look_half_broken() {
+        let window = Window::new(Duration::from_secs(120));
+        for step in 0..12_000_000 {
+            if step % 10 == 0 { window.bad(at(1)) } else { window.good(at(1)) }
+        }
+        let counts = window.counts(at(1));
+        let share = counts.bad as f64 / counts.total() as f64;
+        assert!((0.09..0.11).contains(&share), "{share}");
     }
 
     proptest! {
