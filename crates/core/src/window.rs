@@ -94,19 +94,21 @@ impl Window {
         let slot = &self.slots[epoch as usize % SLOTS];
         let word = slot.load(Ordering::Relaxed);
         if epoch_of(word) == epoch {
-            // Between the load and the addition the slot could only change hands if this thread
-            // slept through nearly the whole window; the harm would be one miscount.
-            let counts = counts_of(word);
-            if counts.good.max(counts.bad) < COUNT_MAX {
-                slot.fetch_add(one, Ordering::Relaxed);
+            let Counts { good, bad } = counts_of(word);
+            if good.max(bad) >= COUNT_MAX {
+                // Half of both keeps their ratio. If only one stood still, a busy endpoint with a
+                // few failures would look half broken in the end.
+                let halved = epoch << (2 * COUNT_BITS) | (good / 2) << COUNT_BITS | bad / 2;
+                _ = slot.compare_exchange(word, halved, Ordering::Relaxed, Ordering::Relaxed);
             }
-            return;
+        } else {
+            // If this fails, another thread opened the bucket in between.
+            let fresh = epoch << (2 * COUNT_BITS);
+            _ = slot.compare_exchange(word, fresh, Ordering::Relaxed, Ordering::Relaxed);
         }
-        let fresh = epoch << (2 * COUNT_BITS) | one;
-        if slot.compare_exchange(word, fresh, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-            // Another thread opened the bucket in between: add to it.
-            slot.fetch_add(one, Ordering::Relaxed);
-        }
+        // Between the load and the addition the slot could only change hands if this thread slept
+        // through nearly the whole window; the harm would be one miscount.
+        slot.fetch_add(one, Ordering::Relaxed);
     }
 
     fn epoch(&self, now: Instant) -> u64 {
@@ -177,14 +179,22 @@ mod tests {
     }
 
     #[test]
-    fn counts_saturate_and_do_not_spill_into_each_other() {
+    fn full_counts_are_halved_and_do_not_spill_into_each_other() {
         let window = Window::new(Duration::from_secs(100));
-        let slot = &window.slots[1];
-        slot.store(1 << (2 * COUNT_BITS) | (COUNT_MAX - 1) << COUNT_BITS | 7, Ordering::Relaxed);
-        for _ in 0..5 {
-            window.good(at(0));
+        window.slots[1].store(1 << (2 * COUNT_BITS) | COUNT_MAX << COUNT_BITS | 8, Ordering::Relaxed);
+        window.good(at(0));
+        assert_eq!(window.counts(at(0)), Counts { good: COUNT_MAX / 2 + 1, bad: 4 });
+    }
+
+    #[test]
+    fn a_very_busy_endpoint_with_a_few_failures_does_not_look_half_broken() {
+        let window = Window::new(Duration::from_secs(100));
+        for step in 0..5_000_000 {
+            if step % 10 == 0 { window.bad(at(0)) } else { window.good(at(0)) }
         }
-        assert_eq!(window.counts(at(0)), Counts { good: COUNT_MAX, bad: 7 });
+        let counts = window.counts(at(0));
+        let share = counts.bad as f64 / counts.total() as f64;
+        assert!((0.09..0.11).contains(&share), "{share}");
     }
 
     #[test]

