@@ -61,7 +61,7 @@ pub(super) const WAITS: &[Wait] = &[
     wait(Form::Duration, r#"retry_?delay['"]?: ?['"]?DURATION"#),
     wait(Form::Duration, r#"quota_?reset_?delay['"]?: ?['"]?DURATION"#),
     wait(Form::Millis, r#"retry[-_]?after[-_]?(?:ms|millis)['"]?[:=] ?['"]?NUMBER"#),
-    wait(Form::Seconds, r#"reset(?:s)?_(?:in|after)_seconds['"]?[:=] ?['"]?NUMBER"#),
+    wait(Form::Seconds, r#"reset(?:s)?_(?:in_|after_)?seconds['"]?[:=] ?['"]?NUMBER"#),
     wait(
         Form::Seconds,
         r#"retry[-_]?after(?:[-_]?(?:s|sec|secs|seconds|in_seconds))?['"]?[:=] ?['"]?NUMBER['"]?(?:[^\d.a-z]|$)"#,
@@ -76,7 +76,7 @@ pub(super) const WAITS: &[Wait] = &[
         r"\b(?:reset|refresh|renew|replenish|recover)e?s? (?:in|after):? (?:about |approximately |around |\x7e ?)?DURATION",
     ),
     wait(Form::Duration, r"\bavailable (?:again )?(?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
-    wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to )?DURATION"),
+    wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to |\x7e ?)?DURATION"),
     wait(Form::Duration, r"\bretry your requests? after (?:about )?DURATION"),
     wait(Form::Duration, r"\bcooldown (?:remaining|ends in)?:? ?DURATION"),
     wait(Form::Seconds, r"\bretry after:? NUMBER(?:\.? |\.?$)"),
