@@ -1,7 +1,8 @@
 //! The rules compiled: what to look up for every word of a text.
 //!
 //! A word is looked up twice: whole among the codes, and by its first bytes among the beginnings
-//! of phrases. Whatever could not outrank the best match so far is not tried.
+//! of phrases. Whatever could not outrank the best match so far is not tried, nor is a phrase
+//! that needs another word which the text does not have.
 
 use std::ops::Range;
 
@@ -126,6 +127,22 @@ struct Entry {
     phrase: u16,
     /// What follows the key.
     rest: Box<[u8]>,
+    /// Rough notes of the rarest words the phrase needs, of which one must be in the text.
+    needs: Rough,
+}
+
+/// A rough note of some words.
+#[derive(Clone, Copy)]
+struct Rough([u64; 4]);
+
+impl Rough {
+    fn add(&mut self, note: usize) {
+        self.0[note / 64 % 4] |= 1 << (note % 64);
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
+    }
 }
 
 impl Index {
@@ -138,13 +155,18 @@ impl Index {
                 debug_assert!(false, "unusable pattern: {pattern}");
                 continue;
             };
+            let mut needs = Rough([0; 4]);
+            match phrase.needs.first() {
+                Some(notes) => notes.iter().for_each(|note| needs.add(usize::from(*note))),
+                None => needs = Rough([u64::MAX; 4]),
+            }
             for start in &phrase.starts {
                 let rest = start.get(KEY_BYTES..).unwrap_or_default().into();
                 if start.len() < KEY_BYTES {
                     let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
                     seconds.map(|second| pair(start[0], second)).for_each(|pair| short[pair / 64] |= 1 << (pair % 64));
                 }
-                entries.push(Entry { key: key(start), rank, phrase: phrases.len() as u16, rest });
+                entries.push(Entry { key: key(start), rank, phrase: phrases.len() as u16, rest, needs });
             }
             phrases.push((owner, phrase));
         }
@@ -182,8 +204,11 @@ impl Index {
                     if entry.rank <= best {
                         break;
                     }
+                    if entry.key != key || !entry.needs.meets(&words.rough) {
+                        continue;
+                    }
                     let tries = &mut tries[usize::from(entry.phrase)];
-                    if entry.key != key || *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
+                    if *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
                         continue;
                     }
                     if !starts_with(lower, at + KEY_BYTES, &entry.rest) {
@@ -208,20 +233,28 @@ impl Index {
 struct Words {
     starts: Vec<u32>,
     noted: [u64; NOTE_BITS / 64],
+    rough: Rough,
 }
 
 impl Words {
     fn new(text: &Text) -> Self {
-        let mut words = Self { starts: Vec::with_capacity(text.shown.len() / 4 + 1), noted: [0; NOTE_BITS / 64] };
+        let mut words = Self {
+            starts: Vec::with_capacity(text.shown.len() / 4 + 1),
+            noted: [0; NOTE_BITS / 64],
+            rough: Rough([0; 4]),
+        };
         let shown = text.shown.as_slice();
+        let mut before = Byte::Other;
         let mut at = 0;
         while at < shown.len() {
-            match shown[at] {
-                b':' if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
-                b'"' | b'\'' if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
-                byte if is_word_start(shown[..at].last(), byte, shown.get(at + 1)) => words.note(at, &text.lower),
+            let byte = BYTES[usize::from(shown[at])];
+            match byte {
+                Byte::Colon if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
+                Byte::Quote if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
+                _ if byte.begins_word(before, shown.get(at + 1)) => words.note(at, &text.lower),
                 _ => {}
             }
+            before = byte;
             at += 1;
         }
         words
@@ -231,6 +264,7 @@ impl Words {
         self.starts.push(at as u32);
         let note = note(key(&lower[at..]));
         self.noted[note / 64] |= 1 << (note % 64);
+        self.rough.add(note);
     }
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
@@ -240,18 +274,51 @@ impl Words {
     }
 }
 
-/// Whether a word begins at `byte`: `Error` in `APIError` is one, `limit` in `rate_limit` is none.
-fn is_word_start(before: Option<&u8>, byte: u8, next: Option<&u8>) -> bool {
-    let before = before.copied().unwrap_or(b' ');
-    match byte {
-        b'a'..=b'z' => !before.is_ascii_alphabetic() && before != b'_',
-        b'A'..=b'Z' => !before.is_ascii_uppercase() && before != b'_' || next.is_some_and(u8::is_ascii_lowercase),
-        b'0'..=b'9' => !before.is_ascii_digit(),
-        // The first byte of a letter beyond ASCII.
-        0xc2.. => true,
-        _ => false,
+/// What a byte of a text is, as far as words go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Byte {
+    Small,
+    Capital,
+    Digit,
+    Joint,
+    /// The first byte of a letter beyond ASCII.
+    Beyond,
+    Quote,
+    Colon,
+    Other,
+}
+
+impl Byte {
+    /// Whether a word begins here: `Error` in `APIError` is one, `limit` in `rate_limit` is none.
+    fn begins_word(self, before: Self, next: Option<&u8>) -> bool {
+        match self {
+            Self::Small => !matches!(before, Self::Small | Self::Capital | Self::Joint),
+            Self::Capital => !matches!(before, Self::Capital | Self::Joint) || next.is_some_and(u8::is_ascii_lowercase),
+            Self::Digit => before != Self::Digit,
+            Self::Beyond => true,
+            Self::Joint | Self::Quote | Self::Colon | Self::Other => false,
+        }
     }
 }
+
+const BYTES: [Byte; 256] = {
+    let mut bytes = [Byte::Other; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[byte] = match byte as u8 {
+            b'a'..=b'z' => Byte::Small,
+            b'A'..=b'Z' => Byte::Capital,
+            b'0'..=b'9' => Byte::Digit,
+            b'_' => Byte::Joint,
+            0xc2.. => Byte::Beyond,
+            b'"' | b'\'' => Byte::Quote,
+            b':' => Byte::Colon,
+            _ => Byte::Other,
+        };
+        byte += 1;
+    }
+    bytes
+};
 
 /// Whether a quote opens the name of a field that every error has. Such names say nothing.
 fn is_plain_field(lower: &[u8]) -> bool {
