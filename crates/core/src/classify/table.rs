@@ -20,7 +20,7 @@ const SLOTS: usize = 4096;
 /// How often a phrase is tried, and a word looked up, before the end of a text. A page that repeats
 /// its words proves no more by the hundredth, and the work stays linear.
 const TRIES_MAX: u8 = 16;
-const VISITS_MAX: u8 = 32;
+const VISITS_MAX: u8 = 16;
 /// In place of a number of tries: a word is missing.
 const IMPOSSIBLE: u8 = u8::MAX;
 /// The end of a text, where everything is tried: there stands the cause of a traceback.
@@ -41,10 +41,10 @@ pub(super) struct Table {
 }
 
 /// What was found in a text.
-#[derive(Default)]
 pub(super) struct Found {
     /// The rule that outranks all others that match, and where it does.
     pub(super) rule: Option<(&'static Rule, Range<usize>)>,
+    words: Words,
 }
 
 impl Table {
@@ -71,29 +71,30 @@ impl Table {
 
     /// Reads `text` and returns what outranks everything else in it.
     pub(super) fn search(&self, text: &Text, status: Option<u16>) -> Found {
-        let mut found = Found::default();
+        let mut found = None;
         let mut best = 0;
         self.codes.find(&text.shown, |rule, span, shaped| {
             let rank = self.ranks[usize::from(rule)];
             if rank > best && self.holds(rule, status) && is_code(&text.lower, &span, shaped) {
                 best = rank;
-                found.rule = Some((self.rules[usize::from(rule)], span));
+                found = Some((self.rules[usize::from(rule)], span));
             }
         });
-        self.phrases.find(text, best, |rule, phrase, words, at| {
+        let words = Words::new(text);
+        self.phrases.find(text, &words, best, |rule, phrase, words, at| {
             let end = if self.holds(rule, status) { phrase.end(&text.lower, words, at) } else { None };
             if let Some(end) = end {
-                found.rule = Some((self.rules[usize::from(rule)], at..end));
+                found = Some((self.rules[usize::from(rule)], at..end));
             }
             end.is_some()
         });
-        found
+        Found { rule: found, words }
     }
 
     /// The waits a text states: index in the table of waits, and where the value stands.
-    pub(super) fn waits(&self, text: &Text) -> Vec<(usize, Range<usize>)> {
+    pub(super) fn waits(&self, text: &Text, found: &Found) -> Vec<(usize, Range<usize>)> {
         let mut waits = Vec::new();
-        self.waits.find(text, 0, |wait, phrase, words, at| {
+        self.waits.find(text, &found.words, 0, |wait, phrase, words, at| {
             if waits.len() < WAITS_MAX
                 && let Some(value) = phrase.value(&text.lower, words, at)
             {
@@ -178,9 +179,14 @@ impl Index {
 
     /// Calls `report` with every phrase above rank `best` whose beginning stands at a word of the
     /// text, until it says that one is found; from then on only with those that outrank it.
-    fn find(&self, text: &Text, mut best: u32, mut report: impl FnMut(u16, &Phrase, &[u32], usize) -> bool) {
+    fn find(
+        &self,
+        text: &Text,
+        words: &Words,
+        mut best: u32,
+        mut report: impl FnMut(u16, &Phrase, &[u32], usize) -> bool,
+    ) {
         let lower = text.lower.as_slice();
-        let words = Words::new(text);
         let tail = lower.len().saturating_sub(TAIL_BYTES);
         let mut tries = vec![0_u8; self.phrases.len()];
         let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];

@@ -10,7 +10,7 @@ mod parse;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::table::Table;
+use super::table::{Found, Table};
 use super::text::Text;
 use crate::evidence::Evidence;
 use crate::kind::FailureKind;
@@ -152,7 +152,7 @@ pub(super) struct Said {
 }
 
 /// Collects what headers and body say about waiting.
-pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, table: &Table) -> Said {
+pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, table: &Table, found: &Found) -> Said {
     if !may_state_wait(kind) {
         return Said::default();
     }
@@ -161,7 +161,7 @@ pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, tabl
     if let Some(asked) = header::asked(evidence, now) {
         return Said { by_provider: Some(asked), by_client: None };
     }
-    let waits = table.waits(text);
+    let waits = table.waits(text, found);
     let stated = in_body(By::Provider, &text.shown, &waits, now)
         .or_else(|| if limited { header::reset(evidence, now) } else { None });
     Said { by_provider: stated, by_client: in_body(By::Client, &text.shown, &waits, now) }
