@@ -114,7 +114,7 @@ impl Classifier {
             None => decide(evidence, status, &text, found.rule.as_ref().map(|(rule, _)| *rule), benign),
         };
 
-        let said = wait::said(evidence, verdict.kind, &text, self.table);
+        let said = wait::said(evidence, verdict.kind, &text, self.table, &found);
         let kind = if user.is_some() { verdict.kind } else { settle(&verdict, said) };
         Failure {
             kind,

@@ -78,7 +78,7 @@ fn clip(bytes: &[u8]) -> &[u8] {
 /// Replaces what looks like a key.
 fn redact(message: &str) -> String {
     let bytes = message.as_bytes();
-    let is_key_byte = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let is_key_byte = |byte: &u8| KEY_BYTES[usize::from(*byte)];
     let mut output = String::with_capacity(message.len());
     let mut copied = 0;
     let mut at = 0;
@@ -106,6 +106,17 @@ fn redact(message: &str) -> String {
     output.push_str(&message[copied..]);
     output
 }
+
+/// Bytes a key may be made of.
+const KEY_BYTES: [bool; 256] = {
+    let mut bytes = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        bytes[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'-' | b'_' | b'.');
+        byte += 1;
+    }
+    bytes
+};
 
 fn starts_with_ignore_case(word: &str, prefix: &str) -> bool {
     word.len() >= prefix.len() && word.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())

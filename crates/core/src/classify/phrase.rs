@@ -16,7 +16,7 @@ const STEPS_MAX: u32 = 6_000;
 /// The part of a first word that is looked up.
 pub(super) const KEY_BYTES: usize = 4;
 /// How finely words are told apart before anything is compared.
-pub(super) const NOTE_BITS: usize = 8192;
+pub(super) const NOTE_BITS: usize = 4096;
 /// How many conditions are checked before a pattern is run; more rule out little.
 const NEEDS_MAX: usize = 3;
 /// Repetitions of anything that may be at least this long are gaps: what follows begins a word.

@@ -5,9 +5,9 @@ use crate::kind::FailureKind;
 
 /// One line of the table: what to look for, and what it means.
 ///
-/// A rule matches when any of its codes or any of its texts is found. Patterns are regular
-/// expressions over flattened lower-case text, in which `~` stands for up to sixty bytes of
-/// anything.
+/// A rule matches when any of its codes or any of its texts is found. Texts are regular
+/// expressions over flattened lower-case text that begin with a word and are bounded; `~` in them
+/// stands for up to sixty bytes of anything.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Stable name, `<group>.<cause>`; logs and dashboards show it.

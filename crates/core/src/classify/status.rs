@@ -123,6 +123,8 @@ const BEFORE: &[&str] = &[
     "returned error",
     "returned",
     "returned a",
+    "but was",
+    "got status",
     "responded with",
     "respond with",
     "responded",
@@ -214,6 +216,9 @@ fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {
         return false;
     }
     let rest = trim_start(after);
+    if starts(rest, "status code") {
+        return true;
+    }
     if STATUSES.iter().any(|known| known.code == code && known.reasons.iter().any(|reason| starts(rest, reason))) {
         return true;
     }
@@ -267,6 +272,8 @@ mod tests {
             ("invalid status code 400 bad request", Some(400)),
             ("status=500 error", Some(500)),
             ("httperror: 502 bad gateway", Some(502)),
+            ("badrequesterror: 400 status code (no body)", Some(400)),
+            ("expected status code 200 but was 400", Some(400)),
             ("serving http on 127.0.0.1 port 28429", None),
             ("listening on port 500", None),
             ("error at line 429", None),

@@ -1,7 +1,8 @@
 //! The rules compiled: what to look up for every word of a text.
 //!
 //! A word is looked up twice: whole among the codes, and by its first bytes among the beginnings
-//! of phrases. Whatever could not outrank the best match so far is not tried.
+//! of phrases. Whatever could not outrank the best match so far is not tried, nor is a phrase
+//! that needs another word which the text does not have.
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ const SLOTS: usize = 4096;
 /// How often a phrase is tried, and a word looked up, before the end of a text. A page that repeats
 /// its words proves no more by the hundredth, and the work stays linear.
 const TRIES_MAX: u8 = 16;
-const VISITS_MAX: u8 = 32;
+const VISITS_MAX: u8 = 16;
 /// In place of a number of tries: a word is missing.
 const IMPOSSIBLE: u8 = u8::MAX;
 /// The end of a text, where everything is tried: there stands the cause of a traceback.
@@ -40,10 +41,10 @@ pub(super) struct Table {
 }
 
 /// What was found in a text.
-#[derive(Default)]
 pub(super) struct Found {
     /// The rule that outranks all others that match, and where it does.
     pub(super) rule: Option<(&'static Rule, Range<usize>)>,
+    words: Words,
 }
 
 impl Table {
@@ -70,29 +71,30 @@ impl Table {
 
     /// Reads `text` and returns what outranks everything else in it.
     pub(super) fn search(&self, text: &Text, status: Option<u16>) -> Found {
-        let mut found = Found::default();
+        let mut found = None;
         let mut best = 0;
         self.codes.find(&text.shown, |rule, span, shaped| {
             let rank = self.ranks[usize::from(rule)];
             if rank > best && self.holds(rule, status) && is_code(&text.lower, &span, shaped) {
                 best = rank;
-                found.rule = Some((self.rules[usize::from(rule)], span));
+                found = Some((self.rules[usize::from(rule)], span));
             }
         });
-        self.phrases.find(text, best, |rule, phrase, words, at| {
+        let words = Words::new(text);
+        self.phrases.find(text, &words, best, |rule, phrase, words, at| {
             let end = if self.holds(rule, status) { phrase.end(&text.lower, words, at) } else { None };
             if let Some(end) = end {
-                found.rule = Some((self.rules[usize::from(rule)], at..end));
+                found = Some((self.rules[usize::from(rule)], at..end));
             }
             end.is_some()
         });
-        found
+        Found { rule: found, words }
     }
 
     /// The waits a text states: index in the table of waits, and where the value stands.
-    pub(super) fn waits(&self, text: &Text) -> Vec<(usize, Range<usize>)> {
+    pub(super) fn waits(&self, text: &Text, found: &Found) -> Vec<(usize, Range<usize>)> {
         let mut waits = Vec::new();
-        self.waits.find(text, 0, |wait, phrase, words, at| {
+        self.waits.find(text, &found.words, 0, |wait, phrase, words, at| {
             if waits.len() < WAITS_MAX
                 && let Some(value) = phrase.value(&text.lower, words, at)
             {
@@ -126,6 +128,22 @@ struct Entry {
     phrase: u16,
     /// What follows the key.
     rest: Box<[u8]>,
+    /// Rough notes of the rarest words the phrase needs, of which one must be in the text.
+    needs: Rough,
+}
+
+/// A rough note of some words.
+#[derive(Clone, Copy)]
+struct Rough([u64; 4]);
+
+impl Rough {
+    fn add(&mut self, note: usize) {
+        self.0[note / 64 % 4] |= 1 << (note % 64);
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
+    }
 }
 
 impl Index {
@@ -138,13 +156,18 @@ impl Index {
                 debug_assert!(false, "unusable pattern: {pattern}");
                 continue;
             };
+            let mut needs = Rough([0; 4]);
+            match phrase.needs.first() {
+                Some(notes) => notes.iter().for_each(|note| needs.add(usize::from(*note))),
+                None => needs = Rough([u64::MAX; 4]),
+            }
             for start in &phrase.starts {
                 let rest = start.get(KEY_BYTES..).unwrap_or_default().into();
                 if start.len() < KEY_BYTES {
                     let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
                     seconds.map(|second| pair(start[0], second)).for_each(|pair| short[pair / 64] |= 1 << (pair % 64));
                 }
-                entries.push(Entry { key: key(start), rank, phrase: phrases.len() as u16, rest });
+                entries.push(Entry { key: key(start), rank, phrase: phrases.len() as u16, rest, needs });
             }
             phrases.push((owner, phrase));
         }
@@ -156,9 +179,14 @@ impl Index {
 
     /// Calls `report` with every phrase above rank `best` whose beginning stands at a word of the
     /// text, until it says that one is found; from then on only with those that outrank it.
-    fn find(&self, text: &Text, mut best: u32, mut report: impl FnMut(u16, &Phrase, &[u32], usize) -> bool) {
+    fn find(
+        &self,
+        text: &Text,
+        words: &Words,
+        mut best: u32,
+        mut report: impl FnMut(u16, &Phrase, &[u32], usize) -> bool,
+    ) {
         let lower = text.lower.as_slice();
-        let words = Words::new(text);
         let tail = lower.len().saturating_sub(TAIL_BYTES);
         let mut tries = vec![0_u8; self.phrases.len()];
         let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];
@@ -182,8 +210,11 @@ impl Index {
                     if entry.rank <= best {
                         break;
                     }
+                    if entry.key != key || !entry.needs.meets(&words.rough) {
+                        continue;
+                    }
                     let tries = &mut tries[usize::from(entry.phrase)];
-                    if entry.key != key || *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
+                    if *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
                         continue;
                     }
                     if !starts_with(lower, at + KEY_BYTES, &entry.rest) {
@@ -208,20 +239,28 @@ impl Index {
 struct Words {
     starts: Vec<u32>,
     noted: [u64; NOTE_BITS / 64],
+    rough: Rough,
 }
 
 impl Words {
     fn new(text: &Text) -> Self {
-        let mut words = Self { starts: Vec::with_capacity(text.shown.len() / 4 + 1), noted: [0; NOTE_BITS / 64] };
+        let mut words = Self {
+            starts: Vec::with_capacity(text.shown.len() / 4 + 1),
+            noted: [0; NOTE_BITS / 64],
+            rough: Rough([0; 4]),
+        };
         let shown = text.shown.as_slice();
+        let mut before = Byte::Other;
         let mut at = 0;
         while at < shown.len() {
-            match shown[at] {
-                b':' if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
-                b'"' | b'\'' if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
-                byte if is_word_start(shown[..at].last(), byte, shown.get(at + 1)) => words.note(at, &text.lower),
+            let byte = BYTES[usize::from(shown[at])];
+            match byte {
+                Byte::Colon if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
+                Byte::Quote if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
+                _ if byte.begins_word(before, shown.get(at + 1)) => words.note(at, &text.lower),
                 _ => {}
             }
+            before = byte;
             at += 1;
         }
         words
@@ -231,6 +270,7 @@ impl Words {
         self.starts.push(at as u32);
         let note = note(key(&lower[at..]));
         self.noted[note / 64] |= 1 << (note % 64);
+        self.rough.add(note);
     }
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
@@ -240,18 +280,51 @@ impl Words {
     }
 }
 
-/// Whether a word begins at `byte`: `Error` in `APIError` is one, `limit` in `rate_limit` is none.
-fn is_word_start(before: Option<&u8>, byte: u8, next: Option<&u8>) -> bool {
-    let before = before.copied().unwrap_or(b' ');
-    match byte {
-        b'a'..=b'z' => !before.is_ascii_alphabetic() && before != b'_',
-        b'A'..=b'Z' => !before.is_ascii_uppercase() && before != b'_' || next.is_some_and(u8::is_ascii_lowercase),
-        b'0'..=b'9' => !before.is_ascii_digit(),
-        // The first byte of a letter beyond ASCII.
-        0xc2.. => true,
-        _ => false,
+/// What a byte of a text is, as far as words go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Byte {
+    Small,
+    Capital,
+    Digit,
+    Joint,
+    /// The first byte of a letter beyond ASCII.
+    Beyond,
+    Quote,
+    Colon,
+    Other,
+}
+
+impl Byte {
+    /// Whether a word begins here: `Error` in `APIError` is one, `limit` in `rate_limit` is none.
+    fn begins_word(self, before: Self, next: Option<&u8>) -> bool {
+        match self {
+            Self::Small => !matches!(before, Self::Small | Self::Capital | Self::Joint),
+            Self::Capital => !matches!(before, Self::Capital | Self::Joint) || next.is_some_and(u8::is_ascii_lowercase),
+            Self::Digit => before != Self::Digit,
+            Self::Beyond => true,
+            Self::Joint | Self::Quote | Self::Colon | Self::Other => false,
+        }
     }
 }
+
+const BYTES: [Byte; 256] = {
+    let mut bytes = [Byte::Other; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[byte] = match byte as u8 {
+            b'a'..=b'z' => Byte::Small,
+            b'A'..=b'Z' => Byte::Capital,
+            b'0'..=b'9' => Byte::Digit,
+            b'_' => Byte::Joint,
+            0xc2.. => Byte::Beyond,
+            b'"' | b'\'' => Byte::Quote,
+            b':' => Byte::Colon,
+            _ => Byte::Other,
+        };
+        byte += 1;
+    }
+    bytes
+};
 
 /// Whether a quote opens the name of a field that every error has. Such names say nothing.
 fn is_plain_field(lower: &[u8]) -> bool {

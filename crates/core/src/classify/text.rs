@@ -9,9 +9,9 @@
 use memchr::memmem;
 
 /// How much is read from the start of a body: an error states itself early, or nowhere.
-pub const HEAD_BYTES_MAX: usize = 8 * 1024;
+pub const HEAD_BYTES_MAX: usize = 5 * 1024;
 /// How much is read from the end: the innermost cause of a traceback is often its last line.
-pub const TAIL_BYTES_MAX: usize = 4 * 1024;
+pub const TAIL_BYTES_MAX: usize = 3 * 1024;
 
 /// Headers that state a cause. They are read as if they stood in front of the body.
 const SPEAKING_HEADERS: &[&str] = &[

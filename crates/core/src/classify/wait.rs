@@ -10,7 +10,7 @@ mod parse;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::table::Table;
+use super::table::{Found, Table};
 use super::text::Text;
 use crate::evidence::Evidence;
 use crate::kind::FailureKind;
@@ -61,7 +61,7 @@ pub(super) const WAITS: &[Wait] = &[
     wait(Form::Duration, r#"retry_?delay['"]?: ?['"]?DURATION"#),
     wait(Form::Duration, r#"quota_?reset_?delay['"]?: ?['"]?DURATION"#),
     wait(Form::Millis, r#"retry[-_]?after[-_]?(?:ms|millis)['"]?[:=] ?['"]?NUMBER"#),
-    wait(Form::Seconds, r#"reset(?:s)?_(?:in|after)_seconds['"]?[:=] ?['"]?NUMBER"#),
+    wait(Form::Seconds, r#"reset(?:s)?_(?:in_|after_)?seconds['"]?[:=] ?['"]?NUMBER"#),
     wait(
         Form::Seconds,
         r#"retry[-_]?after(?:[-_]?(?:s|sec|secs|seconds|in_seconds))?['"]?[:=] ?['"]?NUMBER['"]?(?:[^\d.a-z]|$)"#,
@@ -76,7 +76,7 @@ pub(super) const WAITS: &[Wait] = &[
         r"\b(?:reset|refresh|renew|replenish|recover)e?s? (?:in|after):? (?:about |approximately |around |\x7e ?)?DURATION",
     ),
     wait(Form::Duration, r"\bavailable (?:again )?(?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
-    wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to )?DURATION"),
+    wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to |\x7e ?)?DURATION"),
     wait(Form::Duration, r"\bretry your requests? after (?:about )?DURATION"),
     wait(Form::Duration, r"\bcooldown (?:remaining|ends in)?:? ?DURATION"),
     wait(Form::Seconds, r"\bretry after:? NUMBER(?:\.? |\.?$)"),
@@ -152,7 +152,7 @@ pub(super) struct Said {
 }
 
 /// Collects what headers and body say about waiting.
-pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, table: &Table) -> Said {
+pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, table: &Table, found: &Found) -> Said {
     if !may_state_wait(kind) {
         return Said::default();
     }
@@ -161,7 +161,7 @@ pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, tabl
     if let Some(asked) = header::asked(evidence, now) {
         return Said { by_provider: Some(asked), by_client: None };
     }
-    let waits = table.waits(text);
+    let waits = table.waits(text, found);
     let stated = in_body(By::Provider, &text.shown, &waits, now)
         .or_else(|| if limited { header::reset(evidence, now) } else { None });
     Said { by_provider: stated, by_client: in_body(By::Client, &text.shown, &waits, now) }

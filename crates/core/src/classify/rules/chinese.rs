@@ -67,6 +67,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("请求过于频繁，请稍后重试"),
     rule("chinese.busy", Overloaded)
         .text(&[
+            "账号~暂时不可用",
             "繁忙",
             "负载过高",
             "负载较高",

@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("bash: line 1: claudee: command not found"),
     rule("process.exit_timeout", Timeout)
         .class()
-        .text(&[r"\bexit(?:ed)?(?: with)?(?: code| status)?[ =:]{1,2}124\b"])
+        .text(&[r"\btimeout: sending signal\b", r"\bexit(?:ed)?(?: with)?(?: code| status)?[ =:]{1,2}124\b"])
         .example("exit=124"),
     rule("process.exit_interrupt", Cancelled)
         .class()
@@ -103,6 +103,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\bcommand failed: \S",
             r"\b(?:backend|daemon|gateway|service|sidecar|language server|helper|app-server|extension host) (?:has |was )?(?:stopped|exited|crashed|terminated|died)\b",
             "process finished with exit code [1-9]",
             r"\belifecycle\b",

@@ -71,6 +71,8 @@ fn bodies_and_prose() {
         (r#"{"retry_after_ms": 900}"#, Some(900)),
         (r#"{"resets_in_seconds":3032}"#, Some(3_032_000)),
         (r#"{"estimated_time": 20.0}"#, Some(20_000)),
+        (r#"{"code":"model_cooldown","reset_seconds":25803,"reset_time":"7h10m2s"}"#, Some(25_803_000)),
+        ("All accounts rate-limited. Wait ~30s before retrying.", Some(30_000)),
         (r#"{"resets_at": 1749910026}"#, Some(60_000)),
         (r#"{"reset_at": "2025-06-14T14:07:06Z"}"#, Some(60_000)),
         ("'headers': {'retry-after': '30', 'x': 'y'}", Some(30_000)),

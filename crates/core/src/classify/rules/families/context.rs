@@ -53,7 +53,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bexceeds? (?:the )?(?:maximum |max |model |input |prompt )(?:context|token|input|prompt|sequence) ?(?:length|limit|size|window|count)?",
             r"\b(?:prompt|input|inputs|conversation|message history|chat history|transcript|query|input text|input tokens?|your messages?|request prompt|system prompt)(?: \S{1,20})? (?:is|was|are|has become|became|being|got) (?:much |way )?(?:too (?:long|large|big)|longer than|larger than)",
             r"\b(?:prompt|input|conversation|context) too (?:long|large|big)\b",
-            r"\b(?:prompt|input|inputs|messages|conversation)\b~\b(?:exceed|exceeds|exceeded)\b~\b(?:max(?:imum)?|length|tokens?|limit|size)\b",
+            r"\b(?:prompt|input|inputs|messages|conversation) (?:\S{1,24} ){0,5}(?:exceed|exceeds|exceeded) (?:\S{1,20} ){0,4}(?:max(?:imum)?|length|tokens?|limit|size|context)\b",
             r"\b(?:prompt|input|inputs|messages|message) (?:length|size|token count|tokens?)\b~\b(?:exceed|exceeds|exceeded|greater than|larger than|over|range)\b",
             r"\b(?:total|number of|requested|input|prompt|actual) tokens?(?: count)?\b~\b(?:exceed|exceeds|exceeded|surpass)",
             r"\b(?:exceed|exceeds|exceeded|over|above)\b (?:\S{1,20} ){0,4}(?:token limit|tokens limit|limit of \d{1,9} (?:input )?tokens|maximum (?:number of )?(?:input |prompt )?tokens|maximum input|maximum prompt|max(?:imum)? sequence length|maximum allowed (?:number of )?(?:input )?tokens|model's max|max_model_len|n_ctx)",

@@ -45,6 +45,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.missing", ModelUnavailable)
         .decisive()
         .text(&[
+            r"\bmodel: (?:claude|gpt|gemini|o\d|llama|mistral|deepseek|qwen|glm|kimi|grok)[\w./:@-]{0,80}['\x22]",
             r"\bmodel not exists?\b",
             r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b",
             r"\bnot found~\bmodels? (?:list|registry|catalog)",

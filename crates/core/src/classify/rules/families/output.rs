@@ -154,6 +154,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.request_json", InvalidRequest)
         .decisive()
         .text(&[
+            r"\binvalid json payload\b",
+            r"\bjson payload~(?:unknown name|cannot find field|invalid)",
             r"\b(?:failed to|could not|cannot|unable to|error) (?:pars|decod|deserializ)\w{1,4} (?:the )?(?:json body|request body|json in request body|request json|body of your request|request)",
             r"\bparse the json body of (?:the|your) request\b",
             r"\bcould not parse the json body\b",

@@ -125,5 +125,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.cooling_down", RateLimit)
         .text(&[r"\bcooling down\b", r"\bin cooldown\b", r"\bcooldown (?:period )?(?:active|in effect)"])
         .class()
+        .code(&["model_cooldown", "credential_cooldown"])
         .example("All credentials for model x are cooling down"),
 ];

@@ -40,6 +40,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.limit", RateLimit)
         .class()
         .text(&[
+            r"\breset(?:s)? hourly\b",
             r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)",
             r"\btraffic from your\b",
             r"\bunusual traffic\b",

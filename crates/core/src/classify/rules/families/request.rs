@@ -124,7 +124,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["dedicated endpoint is not running"])
         .example("<pre>Cannot POST /messages</pre>"),
     rule("request.bytes", InvalidRequest)
+        .decisive()
         .text(&[
+            r"\b(?:image|file|document|pdf|audio|attachment|payload|body) exceeds? \d",
             r"\b(?:request entity|payload|content|request body|body|file|image|upload|attachment|pdf|audio|header fields) (?:is |size is )?too (?:large|big)\b",
             r"\b(?:request|body|payload|file|image|message|upload)\b~(?:exceed|larger|over|greater)\w{0,3}~(?:\bbytes\b|\b[kmg]i?b\b|\d[kmg]b\b)",
             r"\brequest exceeds the maximum size\b",

@@ -19,7 +19,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:mid-?(?:response|stream|generation|message|turn|sentence|reply|answer|flight)|in the middle of (?:a |the )?(?:response|stream|generation))\b",
             r"\btransfer closed with\b",
             r"\bpartial (?:response|content|message|answer|output)\b~(?:received|only|lost|recover)",
-            r"\bbefore (?:the )?(?:stream|response|message|completion|generation|answer) (?:was |is |had )?(?:completed?|finished|ended|done)",
+            r"\bbefore (?:the )?(?:stream|response|completion|generation|answer) (?:was |is |had )?(?:completed?|finished|ended|done)",
             r"\bended (?:the response )?without (?:a |the |any |sending )?(?:\S{1,20} )?(?:finish|terminat|done|completion|message_stop|final|stop|end)",
             r"\b(?:without|missing|no|never (?:received|sent)) (?:a |the )?(?:finish_reason|message_stop|\[done\]|response\.completed|terminal event|finish reason|stop reason|terminator)",
             r"\bchunked[- ]encoding\b",
