@@ -2,6 +2,8 @@
 
 mod ci;
 mod corpus;
+mod readme_table;
+mod simulate;
 mod tidy;
 
 use std::process::ExitCode;
@@ -12,6 +14,8 @@ type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<Exit
 const COMMANDS: &[Command] = &[
     ("ci", "everything CI checks", ci::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
+    ("readme-table", "measure every template in every scenario for the README", readme_table::run),
+    ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),
     ("tidy", "the rules no compiler checks", tidy::run),
 ];
 
@@ -31,6 +35,6 @@ fn main() -> anyhow::Result<ExitCode> {
 fn usage() {
     eprintln!("usage: cargo xtask <command>");
     for (name, about, _) in COMMANDS {
-        eprintln!("  {name:<8} {about}");
+        eprintln!("  {name:<14}{about}");
     }
 }

@@ -323,8 +323,14 @@ impl Recovery {
             if outcome != breaker::Outcome::Neutral {
                 endpoint.throttle.record(false, now);
             }
-            if failure.kind == FailureKind::QuotaExhausted {
-                endpoint.set_aside(now + failure.retry_after.unwrap_or(self.plan.policy.quota_rest));
+            match (failure.kind, failure.retry_after) {
+                (FailureKind::QuotaExhausted, wait) => {
+                    endpoint.set_aside(now + wait.unwrap_or(self.plan.policy.quota_rest));
+                }
+                (FailureKind::RateLimit | FailureKind::Overloaded, Some(wait)) => {
+                    endpoint.pause(now + wait.min(self.plan.policy.breaker.cooldown_max));
+                }
+                _ => {}
             }
         }
         if failure.kind == FailureKind::ContextLimit {

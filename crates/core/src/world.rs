@@ -32,6 +32,8 @@ pub struct Endpoint {
     pub throttle: Throttle,
     /// The credential rests until then, in nanoseconds: its quota is exhausted.
     set_aside: AtomicU64,
+    /// It asked to be left alone until then, in nanoseconds: its rate limit is reached.
+    paused: AtomicU64,
 }
 
 /// What owns budgets and sessions.
@@ -88,12 +90,23 @@ impl Endpoint {
             retries: Allowance::for_retries(retry_share),
             throttle: Throttle::new(),
             set_aside: AtomicU64::new(0),
+            paused: AtomicU64::new(0),
         }
     }
 
     /// Lets the credential rest until its quota returns. A later moment is never shortened.
     pub fn set_aside(&self, until: Instant) {
         self.set_aside.fetch_max(until.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Sends others elsewhere until then, where there is an elsewhere: the endpoint asked for it.
+    pub fn pause(&self, until: Instant) {
+        self.paused.fetch_max(until.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Whether it asked to be left alone.
+    pub fn is_paused(&self, now: Instant) -> bool {
+        now.as_nanos() < self.paused.load(Ordering::Relaxed)
     }
 
     /// Takes a resting credential back into use.

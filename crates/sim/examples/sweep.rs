@@ -15,7 +15,7 @@ type Change = (&'static str, fn(&mut Policy));
 const CHANGES: [Change; 14] = [
     ("`default`", |_| {}),
     ("breaker not adaptive", |policy| policy.breaker.adaptive = false),
-    ("rate limits only in the ratio", |policy| policy.breaker.rate_limits_trip = false),
+    ("rate limits count in a row", |policy| policy.breaker.rate_limits_trip = true),
     ("breaker ratio 0.5", |policy| policy.breaker.ratio = 0.5),
     ("breaker ratio 0.7", |policy| policy.breaker.ratio = 0.7),
     ("3 failures in a row", |policy| policy.breaker.failures = 3),

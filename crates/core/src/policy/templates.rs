@@ -53,9 +53,6 @@ fn default() -> Policy {
         fallback_share: 1.0,
         breaker: breaker::Settings {
             adaptive: true,
-            // An endpoint that refuses everybody for the rest of the minute is left alone until
-            // then: 1.02 attempts per request in `rate_limits`, where the ratio alone took 1.8.
-            rate_limits_trip: true,
             // A half-broken endpoint still serves half: above that, others do better.
             ratio: 0.6,
             cooldown: secs(10),

@@ -16,6 +16,13 @@ struct Obstacles {
     unfit: Option<Unfit>,
 }
 
+/// What to do about an endpoint that asked to be left alone for a while.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Paused {
+    Skipped,
+    Used,
+}
+
 /// A target that may be used now, with what was taken for it.
 #[derive(Clone, Copy)]
 struct Chosen {
@@ -35,7 +42,10 @@ impl Recovery {
             return None;
         }
         let mut obstacles = Obstacles::default();
-        let chosen = match self.choose_admitted(world, now, &mut obstacles) {
+        let chosen = self
+            .choose_admitted(world, now, Paused::Skipped, &mut obstacles)
+            .or_else(|| self.choose_admitted(world, now, Paused::Used, &mut obstacles));
+        let chosen = match chosen {
             Some(chosen) => Some(chosen),
             None => {
                 let chance = self.rng.f64();
@@ -56,9 +66,18 @@ impl Recovery {
     }
 
     /// Walks from the current place down the chain: the model's next endpoint, then the next model.
-    fn choose_admitted(&self, world: &World, now: Instant, obstacles: &mut Obstacles) -> Option<Chosen> {
+    fn choose_admitted(
+        &self,
+        world: &World,
+        now: Instant,
+        paused: Paused,
+        obstacles: &mut Obstacles,
+    ) -> Option<Chosen> {
         for place in self.plan.route.places_from(self.at) {
             let Some((model, target, endpoint)) = self.usable(place, world, now, obstacles) else { continue };
+            if paused == Paused::Skipped && endpoint.is_paused(now) {
+                continue;
+            }
             let permit = match endpoint.breaker.admit(now) {
                 Ok(permit) => permit,
                 Err(refusal) => {

@@ -30,6 +30,30 @@ fn a_provider_wait_longer_than_the_policys_ends_the_step_at_once() {
 }
 
 #[test]
+fn an_endpoint_that_asked_for_a_pause_is_passed_by_while_others_can_serve() {
+    let mut script = Script::new("default");
+    script.play("429 retry-after:7; cancel");
+    script.now = Instant::from_millis(3_000);
+    assert!(script.play("200").starts_with("   3s attempt 1 sonnet@two (rerouted)"));
+    script.now = Instant::from_millis(7_000);
+    assert!(script.play("200").starts_with("   7s attempt 1 sonnet@one (first)"), "the pause is over");
+
+    let mut alone = Script::new("default").chain(&["haiku"]);
+    alone.primary = "haiku";
+    alone.play("429 retry-after:7; cancel");
+    alone.now = Instant::from_millis(3_000);
+    assert!(alone.play("200").starts_with("   3s attempt 1 haiku@three (first)"), "nobody else can serve");
+}
+
+#[test]
+fn a_pause_is_bounded_whatever_the_provider_asks_for() {
+    let mut script = Script::new("default");
+    script.play("429 retry-after:3000; 200");
+    assert!(script.world.endpoint(EndpointId(0)).unwrap().is_paused(Instant::from_millis(59_999)));
+    assert!(!script.world.endpoint(EndpointId(0)).unwrap().is_paused(Instant::from_millis(60_000)));
+}
+
+#[test]
 fn the_most_specific_entry_decides() {
     let script = Script::new("default").on("http_529", vec![Step::Fallback]).on("overloaded", vec![Step::GiveUp]);
     check(
