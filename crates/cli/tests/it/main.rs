@@ -4,6 +4,7 @@
 
 mod config;
 mod explain;
+mod simulate;
 
 use std::fs;
 use std::io::Write as _;
@@ -27,6 +28,10 @@ impl Folder {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
     }
 
     /// Runs `steadfast` in this folder with these variables and no others.
