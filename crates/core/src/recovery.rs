@@ -303,6 +303,7 @@ impl Recovery {
         }
         if let Some(endpoint) = running.paid_retry.and_then(|paid| world.endpoint(paid)) {
             endpoint.retries.refund();
+            self.plan.session.give_back_retry();
         }
         self.plan.session.finished_turn(usage);
         if self.plan.route.is_rung(self.at.model) {

@@ -148,6 +148,13 @@ impl Session {
         Some(memory.retries)
     }
 
+    /// Gives a retry back: it served. What remains counted are retries that did not help, so a
+    /// session of days is not punished for a hiccup an hour.
+    pub fn give_back_retry(&self) {
+        let mut memory = self.lock();
+        memory.retries = memory.retries.saturating_sub(1);
+    }
+
     /// How many retries this session has used.
     pub fn retries_used(&self) -> u32 {
         self.lock().retries

@@ -48,7 +48,7 @@ fn default() -> Policy {
         // Seven attempts turn 30 % random failures into two in ten thousand; with five, three in
         // a thousand requests are lost.
         attempts_max: 8,
-        session_retries: SessionRetries { max: 200, warn: 100 },
+        session_retries: SessionRetries { max: 30, warn: 20 },
         retry_share: 0.2,
         fallback_share: 1.0,
         breaker: breaker::Settings {
@@ -206,15 +206,10 @@ fn session_manager() -> Policy {
     }
 }
 
-/// What the documents leave open, the same for all of them: 30 retries a session with a warning
-/// at 20 is [003]'s number, the breaker [000]'s, everything else as in `default`.
+/// What the documents leave open, the same for all of them: the breaker is [000]'s, everything
+/// else as in `default` (where 30 retries a session with a warning at 20 are [003]'s).
 fn document() -> Policy {
-    Policy {
-        session_retries: SessionRetries { max: 30, warn: 20 },
-        attempts_max: 20,
-        breaker: breaker::Settings::default(),
-        ..default()
-    }
+    Policy { attempts_max: 20, breaker: breaker::Settings::default(), ..default() }
 }
 
 /// [000]: at most three restarts, one, two and four minutes apart.

@@ -81,7 +81,16 @@ fn a_session_stops_retrying_at_its_limit_and_warns_before() {
          0s attempt 5 haiku@three (fallback)
          0s succeeded with haiku@three",
     );
-    assert_eq!(script.session.retries_used(), 2);
+    assert_eq!(script.session.retries_used(), 2, "neither of them helped");
+}
+
+#[test]
+fn a_retry_that_serves_is_given_back_to_its_session() {
+    let mut script = never_tripping("default");
+    for _ in 0..100 {
+        assert!(script.play("500; 200").contains("(retry)"));
+    }
+    assert_eq!(script.session.retries_used(), 0);
 }
 
 #[test]
