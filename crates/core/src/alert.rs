@@ -13,24 +13,24 @@ use crate::window::Window;
 /// Something a person should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Alert {
-    /// Too many failures in a short time [000].
+    /// Too many failures in a short time (000).
     ManyFailures {
         /// How many in the window.
         failures: u64,
     },
-    /// A model is replaced too often [004].
+    /// A model is replaced too often (004).
     FallbackRate {
         /// The model that was asked for.
         model: Arc<str>,
         /// Its share of requests that fell back, in percent.
         percent: u8,
     },
-    /// Nobody in a chain could serve [004].
+    /// Nobody in a chain could serve (004).
     ChainFailed {
         /// The model that was asked for.
         model: Arc<str>,
     },
-    /// Failures in a row without a success between them [004].
+    /// Failures in a row without a success between them (004).
     InARow {
         /// How many.
         failures: u32,

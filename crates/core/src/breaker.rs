@@ -489,7 +489,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// `[000]`'s five in a row; for the rest resilience.md S1 to S8.
+    /// `(000)`'s five in a row; for the rest resilience.md S1 to S8.
     fn default() -> Self {
         Self {
             failures: 5,

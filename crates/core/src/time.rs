@@ -101,11 +101,11 @@ impl fmt::Display for Words {
         };
         let words = match millis {
             0 => "0s".to_owned(),
-            ..1_000 => format!("{millis}ms"),
-            ..60_000 if millis % 1_000 == 0 => format!("{secs}s"),
-            ..60_000 => format!("{}.{}s", secs, millis % 1_000 / 100),
-            ..3_600_000 => pair(minutes, "m", secs % 60, "s"),
-            ..86_400_000 => pair(hours, "h", minutes % 60, "m"),
+            1..1_000 => format!("{millis}ms"),
+            1_000..60_000 if millis.is_multiple_of(1_000) => format!("{secs}s"),
+            1_000..60_000 => format!("{}.{}s", secs, millis % 1_000 / 100),
+            60_000..3_600_000 => pair(minutes, "m", secs % 60, "s"),
+            3_600_000..86_400_000 => pair(hours, "h", minutes % 60, "m"),
             _ => pair(hours / 24, "d", hours % 24, "h"),
         };
         f.pad(&words)

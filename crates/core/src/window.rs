@@ -98,7 +98,7 @@ impl Window {
             if good.max(bad) >= COUNT_MAX {
                 // Half of both keeps their ratio. If only one stood still, a busy endpoint with a
                 // few failures would look half broken in the end.
-                let halved = epoch << (2 * COUNT_BITS) | (good / 2) << COUNT_BITS | bad / 2;
+                let halved = epoch << (2 * COUNT_BITS) | (good / 2) << COUNT_BITS | (bad / 2);
                 _ = slot.compare_exchange(word, halved, Ordering::Relaxed, Ordering::Relaxed);
             }
         } else {

@@ -101,7 +101,7 @@ impl Watch {
         }
     }
 
-    /// [B1 B4 B9] Only breakers in `permitted` may have changed, and only in legal ways.
+    /// (B1 B4 B9) Only breakers in `permitted` may have changed, and only in legal ways.
     pub(crate) fn touched(&mut self, world: &World, permitted: u64, request: u64, now: Instant) -> Checked {
         for (id, endpoint) in world.endpoints() {
             let index = usize::from(id.0);
@@ -142,7 +142,7 @@ impl Watch {
         Ok(())
     }
 
-    /// [R2 R3 R7 R8 B2 B3] An attempt starts: says whether it is a probe.
+    /// (R2 R3 R7 R8 B2 B3) An attempt starts: says whether it is a probe.
     pub(crate) fn attempt(
         &mut self,
         op: &mut Op,
@@ -246,14 +246,14 @@ impl Watch {
         }
     }
 
-    /// [M1] Money was held for an attempt.
+    /// (M1) Money was held for an attempt.
     pub(crate) fn held(&mut self, op: Account<'_>, usd_micros: u64, project: &Project, now: Instant) -> Checked {
         self.projects[op.project].held_usd_micros += usd_micros;
         op.purse.held_usd_micros.set(op.purse.held_usd_micros.get() + usd_micros);
         self.money(op, project, now)
     }
 
-    /// [M1] What was held is settled.
+    /// (M1) What was held is settled.
     pub(crate) fn settled(
         &mut self,
         op: Account<'_>,
@@ -292,7 +292,7 @@ impl Watch {
         Ok(())
     }
 
-    /// [A1] A success earns a fallback, and gives back the one that led to it.
+    /// (A1) A success earns a fallback, and gives back the one that led to it.
     pub(crate) fn succeeded(&mut self, op: &Op, running: &Running) {
         let book = &mut self.projects[op.project];
         book.deposits += 1;
@@ -302,7 +302,7 @@ impl Watch {
         }
     }
 
-    /// [A1 R5 R6 R9] A step was chosen.
+    /// (A1 R5 R6 R9) A step was chosen.
     pub(crate) fn decided(
         &mut self,
         op: &mut Op,
@@ -420,7 +420,7 @@ impl Watch {
         op.triggers_here.clear();
     }
 
-    /// [R1] An operation ended, in time.
+    /// (R1) An operation ended, in time.
     pub(crate) fn outcome(op: &Op, outcome: &Outcome, now: Instant) -> Checked {
         if op.running.is_some() {
             return broken("an operation ends once", format!("{outcome:?} while an attempt runs"), op.id, now);
@@ -433,7 +433,7 @@ impl Watch {
         Ok(())
     }
 
-    /// [M2 E3] Nothing is left over when everything has ended.
+    /// (M2 E3) Nothing is left over when everything has ended.
     pub(crate) fn quiet(&self, world: &World, projects: &[Arc<Project>], now: Instant) -> Checked {
         for project in projects {
             let ledger = project.spend.ledger();
@@ -455,7 +455,7 @@ impl Watch {
     }
 }
 
-/// [R8 R9] Places are visited in the chain's order, each once; escalation only climbs.
+/// (R8 R9) Places are visited in the chain's order, each once; escalation only climbs.
 fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Checked {
     let (target, rung) = (attempt.target, way.route.chain().len());
     let on_ladder = usize::from(target.model) >= rung;

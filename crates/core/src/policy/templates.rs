@@ -83,7 +83,7 @@ fn default() -> Policy {
     }
 }
 
-/// [000] Subagent fallback system hardening.
+/// Seed document 000: Subagent fallback system hardening.
 fn hardened() -> Policy {
     let network = retry(5, Backoff::doubling(secs(1), secs(30), Jitter::Spread(0.2)));
     Policy {
@@ -109,7 +109,7 @@ fn hardened() -> Policy {
     }
 }
 
-/// [001] Agent retry with escalation.
+/// Seed document 001: Agent retry with escalation.
 fn escalating() -> Policy {
     let three = retry(3, Backoff::doubling(secs(1), secs(30), Jitter::Spread(0.2)));
     let context = Step::Retry(Retry { with_context: true, ..once(secs(1)) });
@@ -140,7 +140,7 @@ fn escalating() -> Policy {
     }
 }
 
-/// [002] Resilience patterns.
+/// Seed document 002: Resilience patterns.
 fn patterns() -> Policy {
     let quick = retry(3, Backoff::doubling(millis(100), secs(5), Jitter::Full));
     Policy {
@@ -160,7 +160,7 @@ fn patterns() -> Policy {
     }
 }
 
-/// [003] Council resilience. The document's code stops after two waits while its text counts all
+/// Seed document 003: Council resilience. The document's code stops after two waits while its text counts all
 /// three ("total max delay: 7 seconds"); the text is what people were promised.
 fn council() -> Policy {
     let level_one = retry(3, Backoff::doubling(secs(1), secs(4), Jitter::Spread(0.0)));
@@ -186,7 +186,7 @@ fn council() -> Policy {
     }
 }
 
-/// [004] Session manager.
+/// Seed document 004: Session manager.
 fn session_manager() -> Policy {
     let fixed = retry(3, Backoff::every(secs(5)));
     let unknown = retry(2, Backoff::doubling(secs(5), secs(30), Jitter::Spread(0.0)));
@@ -206,13 +206,13 @@ fn session_manager() -> Policy {
     }
 }
 
-/// What the documents leave open, the same for all of them: the breaker is [000]'s, everything
-/// else as in `default` (where 30 retries a session with a warning at 20 are [003]'s).
+/// What the documents leave open, the same for all of them: the breaker is 000's, everything
+/// else as in `default` (where 30 retries a session with a warning at 20 are 003's).
 fn document() -> Policy {
     Policy { attempts_max: 20, breaker: breaker::Settings::default(), ..default() }
 }
 
-/// [000]: at most three restarts, one, two and four minutes apart.
+/// Seed document 000: at most three restarts, one, two and four minutes apart.
 fn restart() -> Step {
     Step::Restart(Restart { max: 3, backoff: Backoff::doubling(minutes(1), minutes(4), Jitter::Spread(0.0)) })
 }
