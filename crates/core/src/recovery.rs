@@ -503,6 +503,4 @@ impl Face {
 }
 
 #[cfg(test)]
-mod storm;
-#[cfg(test)]
 mod tests;

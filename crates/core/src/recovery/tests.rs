@@ -14,6 +14,7 @@ use crate::world::Endpoint;
 mod limits;
 mod properties;
 mod rules;
+mod storm;
 mod templates;
 
 /// A small world: `sonnet` is served at two endpoints and falls back to `haiku` (same vendor),

@@ -46,15 +46,7 @@ impl Driver<'_> {
                 op.recovery.succeeded(usage, &self.stage.world, now);
                 self.plant_in_success(&op, &running, now);
                 self.watch.succeeded(&op, &running);
-                self.watch.settled(
-                    op.account(),
-                    running.held_usd_micros,
-                    spent,
-                    &self.stage.projects[op.project],
-                    now,
-                )?;
-                self.watch.touched(&self.stage.world, may_change, op.id, now)?;
-                self.note_changes(now);
+                self.reported(&op, &running, spent, may_change, now)?;
                 if let Some(log) = &mut self.log {
                     let names = Names { route: &self.stage.routes[op.way].route, world: &self.stage.world };
                     log.success(&op, &running, &names, now);
@@ -70,19 +62,21 @@ impl Driver<'_> {
                 }
                 let decision = op.recovery.failed(failure.clone(), usage, &self.stage.world, now);
                 self.plant_in_failure(&running, now);
-                self.watch.settled(
-                    op.account(),
-                    running.held_usd_micros,
-                    spent,
-                    &self.stage.projects[op.project],
-                    now,
-                )?;
-                self.watch.touched(&self.stage.world, may_change, op.id, now)?;
-                self.note_changes(now);
+                self.reported(&op, &running, spent, may_change, now)?;
                 self.decided(&mut op, Some((&failure, &running)), &decision, now)?;
             }
         }
         self.step(slot, op, now)
+    }
+
+    /// What every report must have left behind: money settled, and only the endpoint it came from
+    /// changed.
+    fn reported(&mut self, op: &Op, running: &Running, spent: u64, may_change: u64, now: Instant) -> Checked {
+        let project = &self.stage.projects[op.project];
+        self.watch.settled(op.account(), running.held_usd_micros, spent, project, now)?;
+        self.watch.touched(&self.stage.world, may_change, op.id, now)?;
+        self.note_changes(now);
+        Ok(())
     }
 
     /// Checks and notes a decision.

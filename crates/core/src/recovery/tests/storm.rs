@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Action, Choice, Face, Outcome, Plan, Recovery};
 use crate::cost::Usage;
 use crate::decision::{Reason, Skip};
 use crate::failure::Failure;
 use crate::kind::FailureKind;
 use crate::policy::{Policy, VendorBoundary, template};
+use crate::recovery::{Action, Choice, Face, Outcome, Plan, Recovery};
 use crate::route::{Abilities, Catalogue, EndpointId, Model, Needs, Served};
 use crate::time::Instant;
 use crate::world::{Endpoint, Project, Session, World};
