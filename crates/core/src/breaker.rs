@@ -313,7 +313,7 @@ impl Breaker {
         }
         let since = |moment: &AtomicU64| now.since(Instant::from_nanos(moment.load(Ordering::Relaxed)));
         let tripped = self.tripped.load(Ordering::Relaxed) != 0 && since(&self.tripped) < SETTLING;
-        let long_run = self.run.load(Ordering::Relaxed) >= self.settings.failures + DOUBTFUL;
+        let long_run = self.run.load(Ordering::Relaxed) >= self.settings.failures.saturating_add(DOUBTFUL);
         tripped || long_run && since(&self.failed) < FRESH
     }
 
@@ -390,7 +390,7 @@ impl Breaker {
         if !self.settings.adaptive {
             return self.settings.failures;
         }
-        self.settings.failures + (others + 1).ilog2()
+        self.settings.failures.saturating_add(others.saturating_add(1).ilog2())
     }
 
     fn lock(&self) -> MutexGuard<'_, Machine> {

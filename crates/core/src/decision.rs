@@ -90,6 +90,8 @@ pub enum Reason {
     },
     /// The policy's next target.
     NextTarget,
+    /// The rung did not serve: back to the model asked for.
+    RolledBack,
     /// A climb.
     Escalated(EscalationReason),
     /// Something the call needs is missing.
@@ -251,6 +253,7 @@ impl fmt::Display for Reason {
             Self::Backoff { retry, of } => write!(f, "retry {retry} of {of}"),
             Self::ProviderWait { retry, of } => write!(f, "retry {retry} of {of}, when the provider asked for it"),
             Self::NextTarget => f.write_str("next target of the chain"),
+            Self::RolledBack => f.write_str("the rung does not serve: back to the model asked for"),
             Self::Escalated(EscalationReason::Manual) => f.write_str("a person asked for a more capable model"),
             Self::Escalated(EscalationReason::AutoAfterRetries) => {
                 f.write_str("retries did not help: next rung of the ladder")

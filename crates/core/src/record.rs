@@ -24,6 +24,20 @@ use crate::failure::Failure;
 use crate::kind::FailureKind;
 use crate::recovery::{Choice, Outcome};
 use crate::time::Timestamp;
+use crate::world::World;
+
+/// A climb up the ladder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Climb {
+    /// `manual`, `auto_after_retries` or `context_limit`.
+    pub reason: Cow<'static, str>,
+    /// An average turn of this session on the old model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_usd_micros: Option<u64>,
+    /// The same on the new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_usd_micros: Option<u64>,
+}
 
 /// One line of the decision log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,6 +99,9 @@ pub struct Record {
     /// Why, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Cow<'static, str>>,
+    /// Why the session climbs and what a turn costs before and after, where the step is a climb.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<Climb>,
     /// Why the step before it in the policy was not taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed_over: Option<Cow<'static, str>>,
@@ -151,6 +168,7 @@ impl Record {
             from: None,
             to: None,
             reason: None,
+            escalation: None,
             passed_over: None,
             warning: false,
             outcome: None,
@@ -173,25 +191,30 @@ impl Record {
 
     /// The same line with what was decided. Where it goes is named by the caller, who knows names.
     #[must_use]
-    pub fn with_decision(self, decision: &Decision) -> Self {
+    pub fn with_decision(self, decision: &Decision, world: &World) -> Self {
         Self {
             attempt: Some(decision.attempt),
             attempts_max: Some(decision.attempts_max),
             kind: Some(decision.kind),
             step: Some(Cow::Borrowed(decision.step)),
             wait_ms: (!decision.wait.is_zero()).then(|| millis(decision.wait)),
-            reason: Some(Cow::Owned(decision.reason.to_string())),
+            reason: Some(Cow::Owned(decision.reason.in_world(world).to_string())),
             passed_over: decision.passed_over.map(|skip| Cow::Owned(skip.to_string())),
             warning: decision.warning,
+            escalation: decision.escalation.map(|escalation| Climb {
+                reason: Cow::Borrowed(escalation.reason.as_str()),
+                from_usd_micros: escalation.estimate.map(|estimate| estimate.from_usd_micros),
+                to_usd_micros: escalation.estimate.map(|estimate| estimate.to_usd_micros),
+            }),
             ..self
         }
     }
 
     /// The same line with how the request ended.
     #[must_use]
-    pub fn with_outcome(self, outcome: &Outcome) -> Self {
+    pub fn with_outcome(self, outcome: &Outcome, world: &World) -> Self {
         let reason = match outcome {
-            Outcome::GaveUp(reason) => Some(Cow::Owned(reason.to_string())),
+            Outcome::GaveUp(reason) => Some(Cow::Owned(reason.in_world(world).to_string())),
             Outcome::Succeeded(_) | Outcome::Degraded | Outcome::Cancelled => None,
         };
         Self { outcome: Some(Cow::Borrowed(outcome.name())), reason, ..self }

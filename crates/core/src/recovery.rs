@@ -9,8 +9,9 @@
 //!
 //! The driver performs what `next` returns and reports back; it holds no policy. The limits of
 //! SPEC 2.4 hold whatever the policy says and whatever the driver reports: attempts, deadline,
-//! session retries, allowances and money. The first attempt of a request is free; every further
-//! one has to be afforded, from the endpoint's retry allowance or the project's fallbacks.
+//! session retries, allowances and money. The first attempt of a request is free; a retry is paid
+//! from the endpoint's retry allowance and a fallback from the project's. Climbing, repairing,
+//! deferring, asking and restarting are bounded by their own counts.
 
 mod launch;
 mod steps;
@@ -187,8 +188,8 @@ pub struct Recovery {
     paid_fallback: bool,
     /// The next attempt is paid from this endpoint's retries.
     paid_retry: Option<EndpointId>,
-    /// The model the session was on before it climbed in this operation.
-    climbed_from: Option<u8>,
+    /// A rung did not serve: if the chain does, the session returns to it.
+    rolled_back: bool,
 }
 
 #[derive(Debug)]
@@ -233,13 +234,11 @@ struct Progress {
 impl Recovery {
     /// Plans an operation that has not attempted anything yet.
     pub fn start(plan: Plan, now: Instant) -> Self {
-        let limit = plan.time_limit.map_or(plan.policy.deadline, |limit| limit.min(plan.policy.deadline));
-        let model = plan.session.escalated().and_then(|name| plan.route.position(&name)).unwrap_or(0);
         Self {
             rng: fastrand::Rng::with_seed(plan.seed),
-            deadline: now + limit,
+            deadline: now + plan.time_limit(),
             state: State::Ready,
-            at: Place { model, served: 0 },
+            at: plan.start(),
             choice: Choice::First,
             with_context: false,
             attempts: 0,
@@ -256,7 +255,7 @@ impl Recovery {
             patience: 0,
             paid_fallback: false,
             paid_retry: None,
-            climbed_from: None,
+            rolled_back: false,
             plan,
         }
     }
@@ -283,7 +282,7 @@ impl Recovery {
                 State::Asking { .. } => return Action::Decided(self.decide(world, now)),
                 State::Repairing => return Action::Repair,
                 State::Restarting { at } if now < at => return Action::Restart(at),
-                State::Restarting { at } => self.run_anew(at),
+                State::Restarting { .. } => self.run_anew(now),
             }
         }
     }
@@ -306,9 +305,9 @@ impl Recovery {
             self.plan.session.give_back_retry();
         }
         self.plan.session.finished_turn(usage);
-        if self.plan.route.is_rung(self.at.model) {
-            let model = self.plan.route.model(self.at.model).map(|model| Arc::clone(&model.name));
-            self.plan.session.stick_to(model);
+        if self.plan.route.is_rung(self.at.model) || self.rolled_back {
+            let rung = self.plan.route.model(self.at.model).filter(|_| self.plan.route.is_rung(self.at.model));
+            self.plan.session.stick_to(rung.map(|model| Arc::clone(&model.name)));
         }
         self.state = State::Done(Outcome::Succeeded(target));
     }
@@ -427,12 +426,12 @@ impl Recovery {
     }
 
     /// A new run of the task: the same plan from the beginning, with its own time.
-    fn run_anew(&mut self, at: Instant) {
-        self.deadline = at + self.plan.policy.deadline;
+    fn run_anew(&mut self, now: Instant) {
+        self.deadline = now + self.plan.time_limit();
         self.attempts = 0;
         self.patience = 0;
         self.repairs = 0;
-        self.move_to(Place { model: 0, served: 0 }, Choice::Retry);
+        self.move_to(self.plan.start(), Choice::Retry);
         self.state = State::Ready;
     }
 
@@ -441,6 +440,7 @@ impl Recovery {
         if place.model != self.at.model {
             self.retries_on_model = 0;
         }
+        self.rolled_back |= self.plan.route.is_rung(self.at.model) && !self.plan.route.is_rung(place.model);
         self.progress.clear();
         self.at = place;
         self.choice = choice;
@@ -448,12 +448,6 @@ impl Recovery {
     }
 
     fn finish(&mut self, outcome: Outcome) {
-        let lost = !matches!(outcome, Outcome::Succeeded(_));
-        if lost && let Some(before) = self.climbed_from.take() {
-            // The climb did not help: the session returns to where it was.
-            let back = self.plan.route.is_rung(before.into()).then(|| self.plan.route.model(before.into())).flatten();
-            self.plan.session.stick_to(back.map(|model| Arc::clone(&model.name)));
-        }
         self.state = State::Done(outcome);
     }
 
@@ -485,11 +479,27 @@ impl Recovery {
 }
 
 impl Drop for Recovery {
-    /// A driver that vanished in mid-attempt must not leave money held. (Its probe has a lease.)
+    /// A driver that vanished in mid-attempt must not leave money held (its probe has a lease),
+    /// nor get the call for free: nobody knows what it cost, so it is charged at its most.
     fn drop(&mut self) {
         if let Some(running) = self.take_running() {
-            self.settle(&running, Usage::default());
+            let needs = &self.plan.needs;
+            let (input_tokens, output_tokens) = (needs.input_tokens.into(), needs.output_tokens.into());
+            self.settle(&running, Usage { input_tokens, output_tokens });
         }
+    }
+}
+
+impl Plan {
+    /// How long one run may take: the shorter of the policy's limit and the caller's own.
+    fn time_limit(&self) -> Duration {
+        self.time_limit.map_or(self.policy.deadline, |limit| limit.min(self.policy.deadline))
+    }
+
+    /// Where to begin: at the model asked for, or at the rung its session climbed to.
+    fn start(&self) -> Place {
+        let rung = self.session.escalated().and_then(|name| self.route.rung(&name));
+        Place { model: rung.unwrap_or(0), served: 0 }
     }
 }
 

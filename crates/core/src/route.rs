@@ -222,6 +222,9 @@ impl Route {
     /// Bounds what one operation may walk; also lets positions fit a byte.
     pub const MODELS_MAX: usize = 32;
 
+    /// The same for the endpoints of one model; those behind it are never reached.
+    pub const ENDPOINTS_MAX: usize = 64;
+
     /// A route of one model and nothing else, for names nobody configured.
     pub fn single(model: Model) -> Self {
         Self { models: vec![Arc::new(model)], chain_len: 1, boundary: VendorBoundary::Open }
@@ -254,9 +257,17 @@ impl Route {
         self.models.get(position).map(AsRef::as_ref)
     }
 
-    /// Where this model stands in the route.
-    pub fn position(&self, name: &str) -> Option<usize> {
-        self.models.iter().position(|model| &*model.name == name)
+    /// Where this model stands on the ladder.
+    pub(crate) fn rung(&self, name: &str) -> Option<usize> {
+        let above = self.ladder().iter().position(|model| &*model.name == name)?;
+        Some(self.chain_len + above)
+    }
+
+    /// The first rung above the model at a position. A chain may name a rung too, so it goes by
+    /// the model's name.
+    pub(crate) fn next_rung(&self, position: usize) -> usize {
+        let here = self.models.get(position).and_then(|model| self.rung(&model.name));
+        here.map_or(self.chain_len, |rung| rung + 1)
     }
 
     /// Whether a position lies on the ladder.
@@ -273,18 +284,15 @@ impl Route {
     }
 
     /// The places from here on, in order: the model's endpoints, then the next model of the
-    /// chain. On the ladder there is no next model: climbing is a step of its own.
+    /// chain. A rung leads back to the chain's beginning: climbing is a step of its own.
     pub(crate) fn places_from(&self, place: Place) -> impl Iterator<Item = Place> {
-        let end = if self.is_rung(place.model) { place.model + 1 } else { self.chain_len };
-        (place.model..end.min(self.models.len())).flat_map(move |model| {
+        let after = if self.is_rung(place.model) { 0 } else { place.model + 1 };
+        let models = std::iter::once(place.model).chain(after..self.chain_len);
+        models.flat_map(move |model| {
             let first = if model == place.model { place.served } else { 0 };
-            (first..self.models[model].endpoints.len()).map(move |served| Place { model, served })
+            let endpoints = self.models.get(model).map_or(0, |model| model.endpoints.len());
+            (first..endpoints.min(Self::ENDPOINTS_MAX)).map(move |served| Place { model, served })
         })
-    }
-
-    /// The first place of the stretch a place belongs to: the chain, or one rung.
-    pub(crate) fn start_of(&self, place: Place) -> Place {
-        Place { model: if self.is_rung(place.model) { place.model } else { 0 }, served: 0 }
     }
 
     /// Whether `model` may serve a request with these needs; asked before every change of model,
@@ -427,8 +435,8 @@ mod tests {
         };
         assert_eq!(walk(0, 0), "0.0 0.1 1.0 1.1 2.0 2.1 ");
         assert_eq!(walk(1, 1), "1.1 2.0 2.1 ");
-        assert_eq!(walk(4, 0), "4.0 4.1 ", "a rung leads nowhere by itself");
-        assert_eq!(walk(9, 0), "");
+        assert_eq!(walk(4, 1), "4.1 0.0 0.1 1.0 1.1 2.0 2.1 ", "a rung leads back to the chain");
+        assert_eq!(walk(9, 0), walk(0, 0), "a place beyond the end leads to the chain");
     }
 
     #[test]

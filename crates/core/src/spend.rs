@@ -60,7 +60,8 @@ impl SpendBudget {
     /// Starts a new period: what was spent before no longer counts, what is held still does.
     pub fn roll(&self, period: u64) {
         let mut ledger = self.lock();
-        if ledger.period != period {
+        // Callers whose clocks straddle midnight must not roll it back and forth.
+        if period > ledger.period {
             *ledger = Ledger { settled_usd_micros: 0, period, ..*ledger };
         }
     }
@@ -117,6 +118,7 @@ mod tests {
         budget.settle(0, 50);
         assert!(!budget.reserve(1));
         budget.roll(1);
+        budget.roll(0);
         budget.roll(1);
         assert!(budget.reserve(50));
         assert!(!budget.reserve(1));

@@ -78,7 +78,7 @@ impl Log {
             to: decision.to.and_then(|to| names.place(to)),
             latency_ms: failed.map(|(_, running)| now.since(running.started).as_millis() as u64),
             usage: failed.map(|(_, running)| running.reply.usage).filter(|usage| usage.input_tokens > 0),
-            ..bare.with_decision(decision)
+            ..bare.with_decision(decision, names.world)
         };
         self.write(op, &record);
     }
@@ -94,13 +94,13 @@ impl Log {
         self.write(op, &record);
     }
 
-    pub(crate) fn outcome(&mut self, op: &Op, outcome: &Outcome, now: Instant) {
+    pub(crate) fn outcome(&mut self, op: &Op, outcome: &Outcome, world: &World, now: Instant) {
         let record = Record {
             attempt: Some(op.attempts),
             latency_ms: Some(now.since(op.started).as_millis() as u64),
             ..line(op, Event::Outcome, now)
         };
-        self.write(op, &record.with_outcome(outcome));
+        self.write(op, &record.with_outcome(outcome, world));
     }
 
     fn write(&mut self, op: &Op, record: &Record) {

@@ -101,7 +101,7 @@ pub struct Target {
 /// Runs a scenario under a policy, with seeds from `first_seed` on.
 pub fn run(scenario: &Scenario, policy: &Policy, first_seed: u64, seeds: u64) -> Result<Report, Trouble> {
     let mut sum = Sum::default();
-    for seed in first_seed..first_seed + seeds.max(1) {
+    for seed in (0..seeds.max(1)).map(|more| first_seed.wrapping_add(more)) {
         let (scenario, policy) = (scenario.clone(), policy.clone());
         let setup = Setup { scenario, policy, seed, log: Logging::Off, plant: None };
         let finished = simulate(&setup);

@@ -424,7 +424,7 @@ impl<'a> Driver<'a> {
         self.note_outcome(op, &outcome, now);
         self.stats.outcome(op, &outcome, now);
         if let Some(log) = &mut self.log {
-            log.outcome(op, &outcome, now);
+            log.outcome(op, &outcome, &self.stage.world, now);
         }
         self.free.push(slot);
         if let Arrivals::Closed { think_secs } = self.setup.scenario.arrivals {

@@ -31,7 +31,7 @@ pub struct Campaign {
 /// Runs swarm seeds from `first_seed` on until this many requests were made.
 pub fn campaign(first_seed: u64, requests: u64) -> Result<Campaign, Trouble> {
     let mut campaign = Campaign::default();
-    for seed in first_seed.. {
+    for seed in (0..).map(|more| first_seed.wrapping_add(more)) {
         let setup = draw(seed);
         let finished = simulate(&setup);
         if let Some(broken) = finished.broken {

@@ -93,7 +93,11 @@ pub(crate) fn run(args: &ExplainArgs, sources: &SourceArgs) -> anyhow::Result<Ex
     if args.jsonl {
         return explain_lines(&classifier, &policy);
     }
-    let text = if args.text.is_empty() { read_text(args)? } else { args.text.join(" ") };
+    let text = if args.text.is_empty() { read_text()? } else { args.text.join(" ") };
+    let flags_say_enough = args.status.is_some() || args.exit.is_some() || args.signal.is_some();
+    if text.trim().is_empty() && !flags_say_enough {
+        bail!("nothing to explain: give the error as an argument, pipe it in, or say --status 429");
+    }
     let headers: Vec<(&str, &str)> = args.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let evidence = Evidence {
         provider: args.provider.as_deref(),
@@ -118,8 +122,14 @@ pub(crate) fn run(args: &ExplainArgs, sources: &SourceArgs) -> anyhow::Result<Ex
 /// One line for each recorded failure; a line that cannot be read is told and passed over.
 fn explain_lines(classifier: &Classifier, policy: &Policy) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
-    for (number, line) in (1..).zip(io::stdin().lock().lines()) {
-        let line = line.context("cannot read standard input")?;
+    let mut input = io::stdin().lock();
+    for number in 1.. {
+        let mut line = Vec::new();
+        let read = input.by_ref().take(STDIN_BYTES_MAX).read_until(b'\n', &mut line);
+        if read.context("cannot read standard input")? == 0 {
+            break;
+        }
+        let line = String::from_utf8_lossy(&line);
         if line.trim().is_empty() {
             continue;
         }
@@ -159,7 +169,7 @@ fn story(failure: &Failure, policy: &Policy, preview: &Preview) -> String {
         _ = writeln!(told, "  wait     the other side asks for {}", Words(wait));
     }
     if failure.kind == FailureKind::Unknown {
-        _ = writeln!(told, "  note     nothing in it names a failure; [[rules]] in the config can teach it");
+        _ = writeln!(told, "  note     perhaps no failure at all; if it is one, [[rules]] in the config can teach it");
     }
     let (trigger, _) = policy.steps(failure);
     _ = writeln!(told, "\nWhat policy `{}` does about `{trigger}` if it keeps failing:", policy.name);
@@ -224,18 +234,13 @@ fn wait_words(wait: std::time::Duration, jitter: Jitter) -> String {
     }
 }
 
-/// The error from standard input; none where flags say enough and nobody pipes anything in.
-fn read_text(args: &ExplainArgs) -> anyhow::Result<String> {
+/// The error from standard input; nothing where a person sits there and types flags only.
+fn read_text() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     if !io::stdin().is_terminal() {
         io::stdin().lock().take(STDIN_BYTES_MAX).read_to_end(&mut bytes).context("cannot read standard input")?;
     }
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let flags_say_enough = args.status.is_some() || args.exit.is_some() || args.signal.is_some();
-    if text.trim().is_empty() && !flags_say_enough {
-        bail!("nothing to explain: give the error as an argument, pipe it in, or say --status 429");
-    }
-    Ok(text)
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn surface(args: &ExplainArgs) -> Surface {

@@ -86,12 +86,14 @@ fn the_users_own_rules_come_first() {
 
 #[test]
 fn nothing_to_explain_is_an_error_that_helps() {
-    let told = Folder::new().run(&["explain"]);
-    assert_eq!((told.code, told.stdout.as_str()), (1, ""));
-    assert_eq!(
-        told.stderr,
-        "error: nothing to explain: give the error as an argument, pipe it in, or say --status 429\n"
-    );
+    for arguments in [&["explain"] as &[&str], &["explain", ""], &["explain", " ", "\n"]] {
+        let told = Folder::new().run(arguments);
+        assert_eq!((told.code, told.stdout.as_str()), (1, ""));
+        assert_eq!(
+            told.stderr,
+            "error: nothing to explain: give the error as an argument, pipe it in, or say --status 429\n"
+        );
+    }
 }
 
 #[test]

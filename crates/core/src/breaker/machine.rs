@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::suspicion::{Mark, Streak};
 use super::{Cause, Gate, Mode, Outcome, Override, Permit, Reason, Refusal, Role, Settings, State, Transition};
+use crate::backoff::Backoff;
 use crate::time::Instant;
 use crate::window::mix;
 
@@ -195,6 +196,6 @@ impl Machine {
     fn cooldown(&mut self, settings: &Settings, hint: Option<Duration>) -> Duration {
         let doubled = settings.cooldown.saturating_mul(1 << self.trips.min(20)).min(settings.cooldown_max);
         let wanted = doubled.max(hint.unwrap_or_default()).min(settings.cooldown_max);
-        wanted.mul_f64(1.0 + COOLDOWN_JITTER * self.rng.f64())
+        wanted.min(Backoff::CAP_MAX).mul_f64(1.0 + COOLDOWN_JITTER * self.rng.f64())
     }
 }

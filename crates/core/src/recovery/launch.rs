@@ -56,7 +56,7 @@ impl Recovery {
             Some(chosen) => self.run(chosen, world),
             None => {
                 let reason = obstacles.reason(now);
-                if let Some(decision) = self.restart_later(reason, now) {
+                if let Some(decision) = self.restart_or_degrade(reason, now) {
                     return Some(decision);
                 }
                 self.finish(Outcome::GaveUp(reason));
@@ -100,7 +100,7 @@ impl Recovery {
     /// each throttle lets through as much as its endpoint has lately accepted: first at the
     /// current place, where the policy wanted to go, then at every other in order.
     fn choose_in_panic(&self, world: &World, now: Instant, chance: f64, obstacles: &mut Obstacles) -> Option<Chosen> {
-        let others = self.plan.route.places_from(self.plan.route.start_of(self.at));
+        let others = self.plan.route.places_from(Place { model: 0, served: 0 });
         for place in std::iter::once(self.at).chain(others.filter(|place| *place != self.at)) {
             let Some((model, target, endpoint)) = self.usable(place, world, now, obstacles) else { continue };
             if endpoint.breaker.is_forced_open(now) || !endpoint.throttle.allow(chance, now) {

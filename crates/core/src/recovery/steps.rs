@@ -63,7 +63,12 @@ impl Recovery {
         let mut progress = self.progress_of(trigger);
         let mut passed_over = None;
         let mut denied = None;
+        let may_wait = self.patience < PATIENCE_MAX && now + 2 * PATIENCE_CAP < self.deadline;
         while let Some(rule) = steps.get(progress.step) {
+            if denied.is_some() && may_wait && !makes_an_attempt(&rule.step) {
+                // What is only denied for a moment comes before a new run, degrading or giving up.
+                break;
+            }
             let tried = if !rule.applies_to(failure.tool.as_deref()) {
                 Tried::Skipped(Skip::OtherTool)
             } else if spent && makes_an_attempt(&rule.step) {
@@ -82,7 +87,8 @@ impl Recovery {
             progress = Progress { step: progress.step + 1, used: 0, ..progress };
         }
         let decision = match denied {
-            Some((name, denial, progress)) => self.be_patient(name, denial, progress, now),
+            Some((name, denial, progress)) if may_wait => self.be_patient(name, denial, progress, now),
+            Some((name, denial, _)) => self.give_up(denial.reason(name)),
             None => self.give_up(self.last_reason(passed_over, now)),
         };
         Decision { passed_over, ..decision }
@@ -150,6 +156,7 @@ impl Recovery {
         }
         // A request of the same session may have taken the last one in between.
         let Some(used) = self.plan.session.take_retry(session_retries.max) else {
+            endpoint.inspect(|endpoint| endpoint.retries.refund());
             return Tried::Skipped(Skip::SessionSpent);
         };
         self.keep_progress(Progress { used: number, last_wait: backoff, ..progress });
@@ -180,15 +187,17 @@ impl Recovery {
             return Tried::Denied(AllowanceName::Fallbacks, Denial::Empty);
         }
         self.paid_fallback = true;
+        let rolls_back = self.plan.route.is_rung(self.at.model) && !self.plan.route.is_rung(place.model);
+        let reason = if rolls_back { Reason::RolledBack } else { Reason::NextTarget };
         self.move_to(place, Choice::Fallback);
         self.state = State::Ready;
-        let decision = self.decision("fallback", Duration::ZERO, Reason::NextTarget);
+        let decision = self.decision("fallback", Duration::ZERO, reason);
         Tried::Taken(Decision { to: Some(to), ..decision })
     }
 
     fn try_escalate(&mut self, reason: EscalationReason) -> Tried {
         let route = Arc::clone(&self.plan.route);
-        let first = if route.is_rung(self.at.model) { self.at.model + 1 } else { route.chain().len() };
+        let first = route.next_rung(self.at.model);
         let mut skip = Skip::LadderEnds;
         for rung in first.. {
             let place = Place { model: rung, served: 0 };
@@ -204,7 +213,6 @@ impl Recovery {
             let usage = self.plan.session.usage_per_turn();
             let prices = usage.zip(before.zip(model.price));
             let estimate = prices.map(|(usage, (from, to))| Estimate::new(usage, from, to));
-            self.climbed_from = self.climbed_from.or(Some(self.at.model as u8));
             self.move_to(place, Choice::Escalation);
             self.state = State::Ready;
             let decision = self.decision("escalate", Duration::ZERO, Reason::Escalated(reason));
@@ -272,22 +280,28 @@ impl Recovery {
         Tried::Taken(Decision { to: Some(to), ..decision })
     }
 
-    /// Every endpoint refuses: a task can wait for a new run where its policy knows one.
-    pub(super) fn restart_later(&mut self, reason: Reason, now: Instant) -> Option<Decision> {
+    /// Every endpoint refuses: a task can wait for a new run where its policy knows one, a council
+    /// can go on without this voice.
+    pub(super) fn restart_or_degrade(&mut self, reason: Reason, now: Instant) -> Option<Decision> {
         let Reason::NoTarget { wait, .. } = reason else { return None };
         let policy = Arc::clone(&self.plan.policy);
         let unreachable = Failure::new(FailureKind::NetworkTransient, "refused");
         let (_, steps) = policy.steps(self.failure.as_ref().unwrap_or(&unreachable));
-        let restart = steps.iter().find_map(|rule| match rule.step {
-            Step::Restart(restart) => Some(restart),
-            _ => None,
-        })?;
-        let Tried::Taken(decision) = self.try_restart(restart, now) else { return None };
-        if let State::Restarting { at } = &mut self.state {
-            *at = (now + wait).max(*at);
-            return Some(Decision { wait: now.until(*at), ..decision });
+        let tool = self.failure.as_ref().and_then(|failure| failure.tool.as_deref());
+        let steps = steps.iter().filter(|rule| rule.applies_to(tool)).map(|rule| &rule.step);
+        let mut last = steps.filter(|step| matches!(step, Step::Restart(_) | Step::Degrade));
+        match last.next()? {
+            Step::Restart(restart) => {
+                let Tried::Taken(decision) = self.try_restart(*restart, now) else { return None };
+                let at = (now + wait).max(now + decision.wait);
+                self.state = State::Restarting { at };
+                Some(Decision { wait: now.until(at), ..decision })
+            }
+            _ => {
+                self.finish(Outcome::Degraded);
+                Some(self.decision("degrade", Duration::ZERO, Reason::WithoutThisVoice))
+            }
         }
-        Some(decision)
     }
 
     fn try_restart(&mut self, restart: Restart, now: Instant) -> Tried {
@@ -310,9 +324,6 @@ impl Recovery {
         let reason = denial.reason(name);
         let backoff = Backoff::doubling(PATIENCE_BASE, PATIENCE_CAP, Jitter::Spread(0.5));
         let wait = backoff.delay(self.patience + 1, Duration::ZERO, &mut self.rng);
-        if self.patience >= PATIENCE_MAX || now + wait >= self.deadline {
-            return self.give_up(reason);
-        }
         self.patience += 1;
         self.keep_progress(progress);
         self.state = State::Waiting { until: now + wait, then: Then::Decide };
@@ -350,7 +361,7 @@ impl Recovery {
     /// Whether an outage is just being found out anywhere on this route.
     fn in_doubt(&self, world: &World, now: Instant) -> bool {
         let route = &self.plan.route;
-        let mut places = route.places_from(route.start_of(self.at)).filter_map(|place| route.look(place));
+        let mut places = route.places_from(Place { model: 0, served: 0 }).filter_map(|place| route.look(place));
         places.any(|(_, target)| world.endpoint(target.endpoint).is_some_and(|e| e.breaker.in_doubt(now)))
     }
 

@@ -195,3 +195,33 @@ fn drain_retries(script: &Script, endpoint: u16) {
 fn drain_at(script: &Script, endpoint: u16, now: Instant) {
     while script.world.endpoint(EndpointId(endpoint)).unwrap().retries.withdraw(now) {}
 }
+
+#[test]
+fn what_is_denied_for_a_moment_is_waited_for_before_giving_up_or_restarting() {
+    let restart = crate::policy::Restart { max: 3, backoff: Backoff::every(Duration::from_secs(60)) };
+    for last in [Step::GiveUp, Step::Degrade, Step::Restart(restart)] {
+        let mut script = never_tripping("default").face(Face::TASK).on("model_unavailable", vec![Step::Fallback, last]);
+        let empty = Project::new("default", 1.0, None);
+        while empty.fallbacks.withdraw(script.now) {}
+        script.project = empty;
+        let told = script.play("model_unavailable; 200");
+        assert!(told.contains("model_unavailable: fallback in "), "{told}");
+        assert!(told.ends_with("succeeded with sonnet@two\n"), "the reserve trickles in:\n{told}");
+    }
+}
+
+#[test]
+fn the_callers_time_limit_holds_for_every_run() {
+    let mut script = never_tripping("hardened").face(Face::TASK).on("timeout", vec![restart_now()]);
+    script.time_limit = Some(Duration::from_secs(3));
+    let mut recovery = script.start();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    recovery.failed(failure("timeout"), Usage::default(), &script.world, script.now);
+    let later = Instant::from_millis(10_000);
+    assert!(matches!(recovery.next(&script.world, later), Action::Attempt(_)));
+    assert_eq!(recovery.deadline(), Instant::from_millis(13_000), "counted from when the run began");
+}
+
+fn restart_now() -> Step {
+    Step::Restart(crate::policy::Restart { max: 3, backoff: Backoff::every(Duration::from_secs(1)) })
+}

@@ -448,3 +448,39 @@ fn a_straggling_answer_to_a_question_is_ignored() {
     assert_eq!(recovery.answered(Answer::Yes, &script.world, question.skip), None);
     assert_eq!(recovery.next(&script.world, question.skip), Action::Done(Outcome::Degraded));
 }
+
+#[test]
+fn a_session_on_a_rung_that_does_not_serve_returns_to_the_model_asked_for() {
+    let mut script = Script::new("default");
+    script.session.stick_to(Some(Arc::from("opus")));
+    let told = script.play("model_unavailable; 200");
+    check(
+        &told,
+        "0s attempt 1 opus@one (first)
+         0s model_unavailable: fallback to sonnet@one: the rung does not serve: back to the model asked for
+         0s attempt 2 sonnet@one (fallback)
+         0s succeeded with sonnet@one",
+    );
+    assert_eq!(script.session.escalated(), None);
+}
+
+#[test]
+fn an_escalation_never_goes_sideways_or_down() {
+    let mut script =
+        Script::new("default").chain(&["giant"]).on("model_unavailable", vec![Step::Fallback, Step::Escalate]);
+    script.policy.escalate.auto = true;
+    let told = script.play("model_unavailable; model_unavailable; model_unavailable");
+    assert!(told.contains("fallback to giant@two"), "{told}");
+    assert!(told.contains("[the ladder ends here]"), "giant is the highest rung already:\n{told}");
+}
+
+#[test]
+fn a_voice_whose_every_target_refuses_is_left_out() {
+    let mut script = Script::new("council").face(Face::COUNCIL).chain(&["sonnet"]);
+    for endpoint in 0..2 {
+        let until = Instant::from_millis(60_000);
+        let word = Override { mode: Mode::ForcedOpen, reason: "drill".to_owned(), until };
+        script.world.endpoint(EndpointId(endpoint)).unwrap().breaker.set_override(Some(word));
+    }
+    check(&script.play(""), "0s unknown: degrade: going on without it\n 0s degraded");
+}
