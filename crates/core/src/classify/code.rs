@@ -74,17 +74,25 @@ impl Codes {
     /// and whether the word can be nothing else.
     pub(super) fn find(&self, text: &[u8], mut report: impl FnMut(u16, Range<usize>, bool)) {
         let mut at = 0;
-        while at < text.len() {
+        while let Some(first) = text.get(at) {
             let start = at;
-            let mut shape = 0;
-            while at < text.len() && CLASSES[usize::from(text[at])] != 0 {
-                shape |= CLASSES[usize::from(text[at])] << u32::from(at > start);
-                at += 1;
+            at += 1;
+            let first = CLASSES[usize::from(*first)];
+            if first == 0 {
+                continue;
             }
+            // Every word may begin with a capital.
+            let mut shape = first & JOINT;
+            let ends = |byte: &u8| {
+                let class = CLASSES[usize::from(*byte)];
+                shape |= class;
+                class == 0
+            };
+            at += text[at..].iter().position(ends).unwrap_or(text.len() - at);
             let word = &text[start..at];
             at += 1;
             // Few words look like a code or stand where one may: only those are looked up.
-            let shaped = shape & (JOINT | INNER_CAPITAL) != 0;
+            let shaped = shape & (JOINT | CAPITAL) != 0;
             if !WORD_BYTES.contains(&word.len()) || !shaped && !may_be_value(&text[..start]) {
                 continue;
             }
@@ -135,11 +143,10 @@ fn is_identifier(code: &str) -> bool {
     shouted || humps || joined
 }
 
-/// Classes of the bytes of a word; zero ends it. Shifted by one, a capital inside the word.
+/// Classes of the bytes of a word; zero ends it.
 const OTHER: u8 = 1;
 const CAPITAL: u8 = 2;
-const INNER_CAPITAL: u8 = CAPITAL << 1;
-const JOINT: u8 = 8 | 16;
+const JOINT: u8 = 4;
 
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
@@ -147,7 +154,7 @@ const CLASSES: [u8; 256] = {
     while byte < 256 {
         classes[byte] = match byte as u8 {
             b'A'..=b'Z' => CAPITAL,
-            b'_' => 8,
+            b'_' => JOINT,
             b'a'..=b'z' | b'0'..=b'9' | b'-' => OTHER,
             _ => 0,
         };

@@ -66,7 +66,7 @@ enum Step {
         set: Set,
         min: u32,
         max: u32,
-        longest_first: bool,
+        order: Order,
         next: Option<Set>,
     },
     /// Up to `max` bytes of anything, then what begins a word.
@@ -77,6 +77,15 @@ enum Step {
     /// An end of the value that a pattern reads out.
     Mark(usize),
     Done,
+}
+
+/// In which order the lengths of a run are tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    ShortestFirst,
+    LongestFirst,
+    /// What follows cannot begin inside the run, so that no other length can go on.
+    LongestOnly,
 }
 
 /// A set of bytes.
@@ -134,9 +143,7 @@ impl Runner<'_> {
         loop {
             match &self.program[step] {
                 Step::Literal(literal) => {
-                    let fits = self.text.len() >= at + literal.len()
-                        && self.text[at..].iter().zip(literal).all(|(a, b)| a == b);
-                    if !fits {
+                    if !starts_with(self.text, at, literal) {
                         return None;
                     }
                     at += literal.len();
@@ -176,12 +183,13 @@ impl Runner<'_> {
                     step = *to;
                     continue;
                 }
-                Step::Run { set, min, max, longest_first, next } => {
-                    let (min, longest_first) = (*min as usize, *longest_first);
+                Step::Run { set, min, max, order, next } => {
+                    let (min, order) = (*min as usize, *order);
                     let rest = &self.text[at..];
-                    let len = rest.iter().take(*max as usize).take_while(|byte| set.has(**byte)).count();
-                    let mut tries = min..len + 1;
-                    while let Some(len) = if longest_first { tries.next_back() } else { tries.next() } {
+                    let rest = &rest[..rest.len().min(*max as usize)];
+                    let len = rest.iter().position(|byte| !set.has(*byte)).unwrap_or(rest.len());
+                    let mut tries = if order == Order::LongestOnly { len.max(min)..len + 1 } else { min..len + 1 };
+                    while let Some(len) = if order == Order::ShortestFirst { tries.next() } else { tries.next_back() } {
                         if self.may_go_on(next.as_ref(), at + len)
                             && let Some(end) = self.from(step + 1, at + len)
                         {
@@ -218,6 +226,11 @@ impl Runner<'_> {
         }
         fits && self.steps > 0
     }
+}
+
+/// Whether `start` stands at `at`. Both are short: a loop is faster than a call.
+pub(super) fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
+    text.get(at..at + start.len()).is_some_and(|text| text.iter().zip(start).all(|(a, b)| a == b))
 }
 
 fn holds(look: Look, text: &[u8], at: usize) -> bool {
@@ -279,8 +292,9 @@ fn compile(hir: &Hir, program: &mut Vec<Step>) {
             let max = repetition.max.unwrap_or(repetition.min);
             if let Some(set) = single(&repetition.sub) {
                 // Gaps are short where they match, numbers are read whole.
-                let longest_first = set != Set::ANY || max < GAP_BYTES_MIN;
-                program.push(Step::Run { set, min: repetition.min, max, longest_first, next: None });
+                let is_gap = set == Set::ANY && max >= GAP_BYTES_MIN;
+                let order = if is_gap { Order::ShortestFirst } else { Order::LongestFirst };
+                program.push(Step::Run { set, min: repetition.min, max, order, next: None });
                 return;
             }
             (0..repetition.min).for_each(|_| compile(&repetition.sub, program));
@@ -348,7 +362,12 @@ fn look_ahead(program: &mut [Step]) {
         let ahead = first(program, index + 1);
         match &mut program[index] {
             Step::Split { first, .. } => *first = ahead,
-            Step::Run { next, .. } => *next = ahead,
+            Step::Run { set, order, next, .. } => {
+                *next = ahead;
+                if ahead.is_some_and(|ahead| !set.meets(&ahead)) {
+                    *order = Order::LongestOnly;
+                }
+            }
             _ => {}
         }
         // Where only a word can follow, the beginnings of words are the only places to try.
@@ -506,6 +525,10 @@ impl Set {
         let [a, b, c, d] = self.0;
         let [e, f, g, h] = other.0;
         Self([a | e, b | f, c | g, d | h])
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
     }
 
     fn has(&self, byte: u8) -> bool {

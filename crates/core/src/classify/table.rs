@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::code::{Codes, is_code};
-use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, key, note};
+use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, key, note, starts_with};
 use super::rule::Rule;
 use super::text::Text;
 use super::wait::{WAITS, Wait};
@@ -25,8 +25,6 @@ const VISITS_MAX: u8 = 16;
 const IMPOSSIBLE: u8 = u8::MAX;
 /// The end of a text, where everything is tried: there stands the cause of a traceback.
 const TAIL_BYTES: usize = 1024;
-/// Names of fields that are left out.
-const PLAIN_FIELDS: &[&[u8]] = &[b"error", b"message", b"type", b"code", b"param"];
 /// A phrase may begin with less than a whole key: "ip", "hit", a digit.
 const KEY_MASKS: [u32; KEY_BYTES] = [u32::MAX, 0xff_ffff, 0xffff, 0xff];
 
@@ -217,7 +215,7 @@ impl Index {
                     if *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
                         continue;
                     }
-                    if !starts_with(lower, at + KEY_BYTES, &entry.rest) {
+                    if !entry.rest.is_empty() && !starts_with(lower, at + KEY_BYTES, &entry.rest) {
                         continue;
                     }
                     let (owner, phrase) = &self.phrases[usize::from(entry.phrase)];
@@ -250,17 +248,22 @@ impl Words {
             rough: Rough([0; 4]),
         };
         let shown = text.shown.as_slice();
-        let mut before = Byte::Other;
+        let mut before = OTHER;
         let mut at = 0;
-        while at < shown.len() {
-            let byte = BYTES[usize::from(shown[at])];
-            match byte {
-                Byte::Colon if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
-                Byte::Quote if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
-                _ if byte.begins_word(before, shown.get(at + 1)) => words.note(at, &text.lower),
-                _ => {}
+        while let Some(byte) = shown.get(at) {
+            let Byte { class, not_after } = BYTES[usize::from(*byte)];
+            if before & not_after == 0 {
+                words.note(at, &text.lower);
+            } else if class & LOOK != 0 {
+                match class {
+                    // `Error` in `APIError` is a word.
+                    CAPITAL if shown.get(at + 1).is_some_and(u8::is_ascii_lowercase) => words.note(at, &text.lower),
+                    COLON if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
+                    QUOTE if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
+                    _ => {}
+                }
             }
-            before = byte;
+            before = class;
             at += 1;
         }
         words
@@ -281,46 +284,40 @@ impl Words {
 }
 
 /// What a byte of a text is, as far as words go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Byte {
-    Small,
-    Capital,
-    Digit,
-    Joint,
-    /// The first byte of a letter beyond ASCII.
-    Beyond,
-    Quote,
-    Colon,
-    Other,
+#[derive(Clone, Copy)]
+struct Byte {
+    class: u8,
+    /// Classes of the byte before it after which it begins no word: `limit` in `rate_limit`.
+    not_after: u8,
 }
 
-impl Byte {
-    /// Whether a word begins here: `Error` in `APIError` is one, `limit` in `rate_limit` is none.
-    fn begins_word(self, before: Self, next: Option<&u8>) -> bool {
-        match self {
-            Self::Small => !matches!(before, Self::Small | Self::Capital | Self::Joint),
-            Self::Capital => !matches!(before, Self::Capital | Self::Joint) || next.is_some_and(u8::is_ascii_lowercase),
-            Self::Digit => before != Self::Digit,
-            Self::Beyond => true,
-            Self::Joint | Self::Quote | Self::Colon | Self::Other => false,
-        }
-    }
-}
+const SMALL: u8 = 1;
+const CAPITAL: u8 = 1 << 1;
+const DIGIT: u8 = 1 << 2;
+const JOINT: u8 = 1 << 3;
+/// The first byte of a letter beyond ASCII.
+const BEYOND: u8 = 1 << 4;
+const QUOTE: u8 = 1 << 5;
+const COLON: u8 = 1 << 6;
+const OTHER: u8 = 1 << 7;
+/// Classes that ask for a look at what follows.
+const LOOK: u8 = CAPITAL | QUOTE | COLON;
 
 const BYTES: [Byte; 256] = {
-    let mut bytes = [Byte::Other; 256];
+    let mut bytes = [Byte { class: OTHER, not_after: u8::MAX }; 256];
     let mut byte = 0;
     while byte < 256 {
-        bytes[byte] = match byte as u8 {
-            b'a'..=b'z' => Byte::Small,
-            b'A'..=b'Z' => Byte::Capital,
-            b'0'..=b'9' => Byte::Digit,
-            b'_' => Byte::Joint,
-            0xc2.. => Byte::Beyond,
-            b'"' | b'\'' => Byte::Quote,
-            b':' => Byte::Colon,
-            _ => Byte::Other,
+        let (class, not_after) = match byte as u8 {
+            b'a'..=b'z' => (SMALL, SMALL | CAPITAL | JOINT),
+            b'A'..=b'Z' => (CAPITAL, CAPITAL | JOINT),
+            b'0'..=b'9' => (DIGIT, DIGIT),
+            b'_' => (JOINT, u8::MAX),
+            0xc2.. => (BEYOND, 0),
+            b'"' | b'\'' => (QUOTE, u8::MAX),
+            b':' => (COLON, u8::MAX),
+            _ => (OTHER, u8::MAX),
         };
+        bytes[byte] = Byte { class, not_after };
         byte += 1;
     }
     bytes
@@ -329,19 +326,21 @@ const BYTES: [Byte; 256] = {
 /// Whether a quote opens the name of a field that every error has. Such names say nothing.
 fn is_plain_field(lower: &[u8]) -> bool {
     let (quote, name) = (lower[0], &lower[1..]);
-    PLAIN_FIELDS
-        .iter()
-        .any(|field| name.starts_with(field) && matches!(name[field.len()..], [q, b':', ..] if q == quote))
+    let field: &[u8] = match name.first() {
+        Some(b'e') => b"error",
+        Some(b'm') => b"message",
+        Some(b't') => b"type",
+        Some(b'c') => b"code",
+        Some(b'p') => b"param",
+        _ => return false,
+    };
+    name.starts_with(field) && matches!(name[field.len()..], [q, b':', ..] if q == quote)
 }
 
 /// How far an address goes on after its scheme. Its words say nothing either.
 fn address_len(shown: &[u8]) -> usize {
     shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
         - 1
-}
-
-fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
-    start.is_empty() || text.len() >= at + start.len() && text[at..].iter().zip(start).all(|(a, b)| a == b)
 }
 
 fn pair(first: u8, second: u8) -> usize {

@@ -70,7 +70,14 @@ pub(super) fn flatten(input: &[u8], output: &mut Vec<u8>) {
     let html = looks_like_html(input);
     let mut at = 0;
     while at < input.len() {
-        let plain = input[at..].iter().position(|byte| SPECIAL[usize::from(*byte)]).unwrap_or(input.len() - at);
+        // A blank is special only after another, or as the very first: most are copied with the words.
+        let mut before = output.last().copied().unwrap_or(b' ');
+        let is_special = |byte: &u8| {
+            let special = SPECIAL[usize::from(*byte)] || *byte == b' ' && before == b' ';
+            before = *byte;
+            special
+        };
+        let plain = input[at..].iter().position(is_special).unwrap_or(input.len() - at);
         output.extend_from_slice(&input[at..at + plain]);
         at += plain;
         let Some(byte) = input.get(at) else { break };
@@ -98,8 +105,6 @@ const SPECIAL: [bool; 256] = {
     }
     special[b'\\' as usize] = true;
     special[b'<' as usize] = true;
-    // A blank is special only so that several become one.
-    special[b' ' as usize] = true;
     special[0xe2] = true;
     special
 };
