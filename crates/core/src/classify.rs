@@ -128,6 +128,7 @@ impl Classifier {
 }
 
 /// The heaviest of all that speaks.
+#[inline(never)]
 fn decide(
     evidence: &Evidence<'_>,
     status: Option<u16>,

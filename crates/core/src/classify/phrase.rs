@@ -443,10 +443,10 @@ fn needs(hir: &Hir) -> Vec<Vec<u16>> {
     for index in 1..parts.len() {
         let begins_word = match parts[index - 1].kind() {
             HirKind::Look(Look::WordAscii) => true,
-            HirKind::Repetition(gap) => {
-                gap.max.is_some_and(|max| max >= GAP_BYTES_MIN) && single(&gap.sub) == Some(Set::ANY)
+            HirKind::Repetition(gap) if single(&gap.sub) == Some(Set::ANY) => {
+                gap.max.is_some_and(|max| max >= GAP_BYTES_MIN)
             }
-            _ => false,
+            _ => ends_in_blank(&parts[..index]),
         };
         let Some(starts) = starts(&parts[index..]) else { continue };
         let is_noted = |start: &Vec<u8>| {
@@ -464,6 +464,21 @@ fn needs(hir: &Hir) -> Vec<Vec<u16>> {
     }
     all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
     all.into_iter().map(|(_, notes)| notes).take(NEEDS_MAX).collect()
+}
+
+/// Whether every match of `parts` in a row ends in a blank.
+fn ends_in_blank(parts: &[&Hir]) -> bool {
+    let Some((part, before)) = parts.split_last() else { return false };
+    match part.kind() {
+        HirKind::Literal(literal) => literal.0.last() == Some(&b' '),
+        HirKind::Capture(capture) => ends_in_blank(&prepend(&capture.sub, &[])),
+        HirKind::Concat(concat) => ends_in_blank(&concat.iter().collect::<Vec<_>>()),
+        HirKind::Alternation(branches) => branches.iter().all(|branch| ends_in_blank(&[branch])),
+        HirKind::Repetition(repetition) => {
+            ends_in_blank(&[&repetition.sub]) && (repetition.min > 0 || ends_in_blank(before))
+        }
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => false,
+    }
 }
 
 /// The first bytes of a word.

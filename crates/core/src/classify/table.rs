@@ -124,24 +124,12 @@ struct Entry {
     key: u32,
     rank: u32,
     phrase: u16,
-    /// What follows the key.
+    /// What follows the key: as many bytes again, of which those under the mask count. Beginnings
+    /// that share a key mostly differ here.
+    next: u32,
+    next_mask: u32,
+    /// What follows that.
     rest: Box<[u8]>,
-    /// Rough notes of the rarest words the phrase needs, of which one must be in the text.
-    needs: Rough,
-}
-
-/// A rough note of some words.
-#[derive(Clone, Copy)]
-struct Rough([u64; 4]);
-
-impl Rough {
-    fn add(&mut self, note: usize) {
-        self.0[note / 64 % 4] |= 1 << (note % 64);
-    }
-
-    fn meets(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
-    }
 }
 
 impl Index {
@@ -154,18 +142,16 @@ impl Index {
                 debug_assert!(false, "unusable pattern: {pattern}");
                 continue;
             };
-            let mut needs = Rough([0; 4]);
-            match phrase.needs.first() {
-                Some(notes) => notes.iter().for_each(|note| needs.add(usize::from(*note))),
-                None => needs = Rough([u64::MAX; 4]),
-            }
             for start in &phrase.starts {
-                let rest = start.get(KEY_BYTES..).unwrap_or_default().into();
+                let next = start.get(KEY_BYTES..).unwrap_or_default();
+                let next_mask = key(&vec![u8::MAX; next.len()]);
+                let rest = next.get(KEY_BYTES..).unwrap_or_default().into();
                 if start.len() < KEY_BYTES {
                     let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
                     seconds.map(|second| pair(start[0], second)).for_each(|pair| short[pair / 64] |= 1 << (pair % 64));
                 }
-                entries.push(Entry { key: key(start), rank, phrase: phrases.len() as u16, rest, needs });
+                let phrase = phrases.len() as u16;
+                entries.push(Entry { key: key(start), rank, phrase, next: key(next), next_mask, rest });
             }
             phrases.push((owner, phrase));
         }
@@ -177,6 +163,7 @@ impl Index {
 
     /// Calls `report` with every phrase above rank `best` whose beginning stands at a word of the
     /// text, until it says that one is found; from then on only with those that outrank it.
+    #[inline(never)]
     fn find(
         &self,
         text: &Text,
@@ -189,12 +176,16 @@ impl Index {
         let mut tries = vec![0_u8; self.phrases.len()];
         let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];
         for at in words.starts.iter().map(|at| *at as usize) {
-            let key = key(&lower[at..]);
-            let pair = pair(lower[at], lower.get(at + 1).copied().unwrap_or_default());
+            let (key, next) = (key_at(lower, at), key_at(lower, at + KEY_BYTES));
+            let pair = (key & 0xffff) as usize;
             let is_short = self.short[pair / 64] & (1 << (pair % 64)) != 0;
             let masks = if is_short { &KEY_MASKS[..] } else { &KEY_MASKS[..1] };
             for key in masks.iter().map(|mask| key & mask) {
                 let slot = slot(key);
+                let entries = usize::from(self.slots[slot])..usize::from(self.slots[slot + 1]);
+                if entries.is_empty() {
+                    continue;
+                }
                 if at < tail
                     && let Some(visits) = visits.get_mut(slot)
                 {
@@ -203,19 +194,18 @@ impl Index {
                     }
                     *visits += 1;
                 }
-                let entries = usize::from(self.slots[slot])..usize::from(self.slots[slot + 1]);
                 for entry in &self.entries[entries] {
                     if entry.rank <= best {
                         break;
                     }
-                    if entry.key != key || !entry.needs.meets(&words.rough) {
+                    if entry.key != key || (entry.next ^ next) & entry.next_mask != 0 {
                         continue;
                     }
                     let tries = &mut tries[usize::from(entry.phrase)];
                     if *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
                         continue;
                     }
-                    if !entry.rest.is_empty() && !starts_with(lower, at + KEY_BYTES, &entry.rest) {
+                    if !entry.rest.is_empty() && !starts_with(lower, at + 2 * KEY_BYTES, &entry.rest) {
                         continue;
                     }
                     let (owner, phrase) = &self.phrases[usize::from(entry.phrase)];
@@ -237,15 +227,14 @@ impl Index {
 struct Words {
     starts: Vec<u32>,
     noted: [u64; NOTE_BITS / 64],
-    rough: Rough,
 }
 
 impl Words {
+    #[inline(never)]
     fn new(text: &Text) -> Self {
         let mut words = Self {
             starts: Vec::with_capacity(text.shown.len() / 4 + 1),
             noted: [0; NOTE_BITS / 64],
-            rough: Rough([0; 4]),
         };
         let shown = text.shown.as_slice();
         let mut before = OTHER;
@@ -271,9 +260,8 @@ impl Words {
 
     fn note(&mut self, at: usize, lower: &[u8]) {
         self.starts.push(at as u32);
-        let note = note(key(&lower[at..]));
+        let note = note(key_at(lower, at));
         self.noted[note / 64] |= 1 << (note % 64);
-        self.rough.add(note);
     }
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
@@ -341,6 +329,11 @@ fn is_plain_field(lower: &[u8]) -> bool {
 fn address_len(shown: &[u8]) -> usize {
     shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
         - 1
+}
+
+/// The key at `at`, where the text may have ended.
+fn key_at(text: &[u8], at: usize) -> u32 {
+    key(text.get(at..).unwrap_or_default())
 }
 
 fn pair(first: u8, second: u8) -> usize {
