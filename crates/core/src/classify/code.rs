@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use super::text::Text;
+
 /// Shorter and longer words are no codes.
 const WORD_BYTES: Range<usize> = 3..65;
 
@@ -72,7 +74,8 @@ impl Codes {
 
     /// Calls `report` for every word of a text that is spelled like a code: the rule, the place,
     /// and whether the word can be nothing else.
-    pub(super) fn find(&self, text: &[u8], mut report: impl FnMut(u16, Range<usize>, bool)) {
+    pub(super) fn find(&self, text: &Text, mut report: impl FnMut(u16, Range<usize>, bool)) {
+        let Text { shown: text, lower } = text;
         let mut at = 0;
         while let Some(first) = text.get(at) {
             let start = at;
@@ -93,10 +96,13 @@ impl Codes {
             at += 1;
             // Few words look like a code or stand where one may: only those are looked up.
             let shaped = shape & (JOINT | CAPITAL) != 0;
-            if !WORD_BYTES.contains(&word.len()) || !shaped && !may_be_value(&text[..start]) {
+            if !WORD_BYTES.contains(&word.len())
+                || !shaped && !may_be_value(&text[..start])
+                || is_field_name(&text[start + word.len()..])
+            {
                 continue;
             }
-            let letters = || word.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase);
+            let letters = || lower[start..start + word.len()].iter().copied().filter(|byte| !b"_-".contains(byte));
             let Some(codes) = self.by_hash.get(&hash(letters())) else { continue };
             // With hyphens it may be an ordinary compound: "rate-limit".
             let shaped = shaped && !word.contains(&b'-');
@@ -107,13 +113,15 @@ impl Codes {
     }
 }
 
-/// Whether the word at `span` is meant as a code: not the name of a field, and the value of a
-/// field unless it can be nothing else.
+/// Whether the word at `span` is meant as a code: the value of a field unless it can be nothing
+/// else.
 pub(super) fn is_code(lower: &[u8], span: &Range<usize>, anywhere: bool) -> bool {
-    if matches!(lower[span.end..], [b'"' | b'\'', b':', ..]) {
-        return false;
-    }
     anywhere || is_code_field(&lower[..span.start])
+}
+
+/// Whether a word before `after` is the name of a field, which is no code.
+fn is_field_name(after: &[u8]) -> bool {
+    matches!(after, [b'"' | b'\'', b':', ..])
 }
 
 /// Whether `before` ends in the name of a code field and its separator: `"code": "`, `code=`.
@@ -204,9 +212,9 @@ mod tests {
     fn finds(code: &str, text: &str) -> bool {
         let mut codes = Codes::default();
         codes.add(code, 7);
-        let lower = text.to_ascii_lowercase().into_bytes();
+        let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut found = false;
-        codes.find(text.as_bytes(), |_, span, shaped| found |= is_code(&lower, &span, shaped));
+        codes.find(&text, |_, span, shaped| found |= is_code(&text.lower, &span, shaped));
         found
     }
 

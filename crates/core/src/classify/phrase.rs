@@ -53,8 +53,8 @@ enum Step {
     Literal(Box<[u8]>),
     Class(Set),
     Look(Look),
-    /// Goes on at one of the places, each of which begins with its byte.
-    Choice(Box<[(u8, u16)]>),
+    /// Goes on at one of the places.
+    Choice(Box<[Place]>),
     /// Goes on behind, or else at the other place; not behind if the next byte cannot begin it.
     Split {
         first: Option<Set>,
@@ -77,6 +77,15 @@ enum Step {
     /// An end of the value that a pattern reads out.
     Mark(usize),
     Done,
+}
+
+/// One way to go on.
+struct Place {
+    /// The byte it begins with.
+    first: u8,
+    /// No later place begins with the same byte: there is no way back to take.
+    is_last: bool,
+    step: u16,
 }
 
 /// In which order the lengths of a run are tried.
@@ -171,13 +180,18 @@ impl Runner<'_> {
                 }
                 Step::Choice(places) => {
                     let byte = *self.text.get(at)?;
-                    for (_, place) in places.iter().filter(|(first, _)| *first == byte) {
+                    let mut places = places.iter().filter(|place| place.first == byte);
+                    step = loop {
+                        let place = places.next()?;
                         self.steps = self.steps.checked_sub(1)?;
-                        if let Some(end) = self.from(usize::from(*place), at) {
+                        if place.is_last {
+                            break usize::from(place.step);
+                        }
+                        if let Some(end) = self.from(usize::from(place.step), at) {
                             return Some(end);
                         }
-                    }
-                    return None;
+                    };
+                    continue;
                 }
                 Step::Jump(to) => {
                     step = *to;
@@ -188,7 +202,15 @@ impl Runner<'_> {
                     let rest = &self.text[at..];
                     let rest = &rest[..rest.len().min(*max as usize)];
                     let len = rest.iter().position(|byte| !set.has(*byte)).unwrap_or(rest.len());
-                    let mut tries = if order == Order::LongestOnly { len.max(min)..len + 1 } else { min..len + 1 };
+                    if order == Order::LongestOnly {
+                        if len < min || !self.may_go_on(next.as_ref(), at + len) {
+                            return None;
+                        }
+                        at += len;
+                        step += 1;
+                        continue;
+                    }
+                    let mut tries = min..len + 1;
                     while let Some(len) = if order == Order::ShortestFirst { tries.next() } else { tries.next_back() } {
                         if self.may_go_on(next.as_ref(), at + len)
                             && let Some(end) = self.from(step + 1, at + len)
@@ -314,11 +336,13 @@ fn compile(hir: &Hir, program: &mut Vec<Step>) {
 fn choose(count: usize, program: &mut Vec<Step>, branch: impl Fn(usize, &mut Vec<Step>) -> u8) {
     let choice = program.len();
     program.push(Step::Done);
-    let mut places = Vec::new();
+    let mut places: Vec<Place> = Vec::new();
     let mut jumps = Vec::new();
     for index in 0..count {
-        let place = program.len() as u16;
-        places.push((branch(index, program), place));
+        let step = program.len() as u16;
+        let first = branch(index, program);
+        places.iter_mut().filter(|place| place.first == first).for_each(|place| place.is_last = false);
+        places.push(Place { first, is_last: true, step });
         jumps.push(program.len());
         program.push(Step::Jump(0));
     }
@@ -387,7 +411,7 @@ fn first(program: &[Step], step: usize) -> Option<Set> {
         Step::Class(set) => Some(*set),
         Step::Look(_) | Step::Mark(_) => first(program, step + 1),
         Step::Jump(to) => first(program, *to),
-        Step::Choice(places) => Some(places.iter().fold(Set::EMPTY, |set, (first, _)| set.with(*first))),
+        Step::Choice(places) => Some(places.iter().fold(Set::EMPTY, |set, place| set.with(place.first))),
         Step::Split { other, .. } => Some(first(program, step + 1)?.or(first(program, *other)?)),
         // A gap is longer than any word.
         Step::Gap { .. } => Some(Set::ANY),

@@ -71,7 +71,7 @@ impl Table {
     pub(super) fn search(&self, text: &Text, status: Option<u16>) -> Found {
         let mut found = None;
         let mut best = 0;
-        self.codes.find(&text.shown, |rule, span, shaped| {
+        self.codes.find(text, |rule, span, shaped| {
             let rank = self.ranks[usize::from(rule)];
             if rank > best && self.holds(rule, status) && is_code(&text.lower, &span, shaped) {
                 best = rank;
