@@ -102,7 +102,7 @@ impl Codes {
             {
                 continue;
             }
-            let letters = || lower[start..start + word.len()].iter().copied().filter(|byte| !b"_-".contains(byte));
+            let letters = || lower[start..start + word.len()].iter().copied().filter(|byte| !matches!(byte, b'_' | b'-'));
             let Some(codes) = self.by_hash.get(&hash(letters())) else { continue };
             // With hyphens it may be an ordinary compound: "rate-limit".
             let shaped = shaped && !word.contains(&b'-');

@@ -127,7 +127,8 @@ const KEY_BYTES: [bool; 256] = {
 };
 
 fn starts_with_ignore_case(word: &str, prefix: &str) -> bool {
-    word.len() >= prefix.len() && word.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
+    let (word, prefix) = (word.as_bytes(), prefix.as_bytes());
+    word.len() >= prefix.len() && word.iter().zip(prefix).all(|(a, b)| a.eq_ignore_ascii_case(b))
 }
 
 #[cfg(test)]

@@ -16,7 +16,10 @@ const STEPS_MAX: u32 = 6_000;
 /// The part of a first word that is looked up.
 pub(super) const KEY_BYTES: usize = 4;
 /// How finely words are told apart before anything is compared.
-pub(super) const NOTE_BITS: usize = 4096;
+pub(super) const NOTE_BITS: usize = 8192;
+/// As much of a word as tells "per day" from "per min".
+const LONG_BYTES: u32 = 7;
+const LONG_MASK: u64 = (1 << (8 * LONG_BYTES)) - 1;
 /// How many conditions are checked before a pattern is run; more rule out little.
 const NEEDS_MAX: usize = 3;
 /// Repetitions of anything that may be at least this long are gaps: what follows begins a word.
@@ -465,25 +468,32 @@ fn needs(hir: &Hir) -> Vec<Vec<u16>> {
     let parts: Vec<&Hir> = parts.iter().collect();
     let mut all = Vec::new();
     for index in 1..parts.len() {
-        let begins_word = match parts[index - 1].kind() {
-            HirKind::Look(Look::WordAscii) => true,
-            HirKind::Repetition(gap) if single(&gap.sub) == Some(Set::ANY) => {
-                gap.max.is_some_and(|max| max >= GAP_BYTES_MIN)
-            }
-            _ => ends_in_blank(&parts[..index]),
+        let after_look = matches!(parts[index - 1].kind(), HirKind::Look(Look::WordAscii));
+        let after_blank = ends_in_blank(&parts[..index]);
+        let gap = match parts[index - 1].kind() {
+            HirKind::Repetition(gap) if single(&gap.sub) == Some(Set::ANY) => Some(gap),
+            _ => None,
         };
+        let gap = gap.filter(|gap| gap.max.is_some_and(|max| max >= GAP_BYTES_MIN));
         let Some(starts) = starts(&parts[index..]) else { continue };
         let is_noted = |start: &Vec<u8>| {
             let word = start.trim_ascii_start();
-            word.len() >= KEY_BYTES && word[0].is_ascii_alphanumeric() && (begins_word || start[0] == b' ')
+            let begins_word = after_look || after_blank || gap.is_some() || start[0] == b' ';
+            word.len() >= KEY_BYTES && word[0].is_ascii_alphanumeric() && begins_word
         };
         if starts.iter().all(is_noted) {
-            let words = starts.iter().map(|start| start.trim_ascii_start());
-            let is_common = words.clone().any(|word| COMMON.iter().any(|common| word.starts_with(*common)));
-            let mut notes: Vec<u16> = words.map(|word| note(key(word)) as u16).collect();
+            // Behind a boundary may also stand what counts as no word of its own, as in an address.
+            let after_gap = gap.is_some_and(|gap| gap.min == 0) && starts.iter().all(|start| start[0] != b' ');
+            let note = |start: &Vec<u8>| {
+                let is_word = after_blank || after_gap || start[0] == b' ';
+                let (short, long) = notes(head(start.trim_ascii_start()));
+                long.filter(|_| is_word).unwrap_or(short) as u16
+            };
+            let is_common = |start: &Vec<u8>| COMMON.iter().any(|word| start.trim_ascii_start().starts_with(*word));
+            let mut notes: Vec<u16> = starts.iter().map(note).collect();
             notes.sort_unstable();
             notes.dedup();
-            all.push((is_common, notes));
+            all.push((starts.iter().any(is_common), notes));
         }
     }
     all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
@@ -513,9 +523,19 @@ pub(super) fn key(start: &[u8]) -> u32 {
     }
 }
 
-/// Where a key is noted.
-pub(super) fn note(key: u32) -> usize {
-    (key.wrapping_mul(0x85eb_ca6b) >> 16) as usize % NOTE_BITS
+/// The first bytes of a word and as many again; zeros where it ends before.
+pub(super) fn head(start: &[u8]) -> u64 {
+    match start.first_chunk() {
+        Some(head) => u64::from_le_bytes(*head),
+        None => start.iter().rev().fold(0, |head, byte| (head << 8) | u64::from(*byte)),
+    }
+}
+
+/// Where a word is noted: by its key, and by more of it if it goes on.
+pub(super) fn notes(head: u64) -> (usize, Option<usize>) {
+    let place = |part: u64| (part.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS;
+    let long = head & LONG_MASK;
+    (place(head & 0xffff_ffff), (long >> (8 * (LONG_BYTES - 1)) != 0).then(|| place(long)))
 }
 
 fn prepend<'a>(part: &'a Hir, rest: &[&'a Hir]) -> Vec<&'a Hir> {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::code::{Codes, is_code};
-use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, key, note, starts_with};
+use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, head, key, notes, starts_with};
 use super::rule::Rule;
 use super::text::Text;
 use super::wait::{WAITS, Wait};
@@ -176,7 +176,8 @@ impl Index {
         let mut tries = vec![0_u8; self.phrases.len()];
         let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];
         for at in words.starts.iter().map(|at| *at as usize) {
-            let (key, next) = (key_at(lower, at), key_at(lower, at + KEY_BYTES));
+            let head = head_at(lower, at);
+            let (key, next) = (head as u32, (head >> 32) as u32);
             let pair = (key & 0xffff) as usize;
             let is_short = self.short[pair / 64] & (1 << (pair % 64)) != 0;
             let masks = if is_short { &KEY_MASKS[..] } else { &KEY_MASKS[..1] };
@@ -260,8 +261,10 @@ impl Words {
 
     fn note(&mut self, at: usize, lower: &[u8]) {
         self.starts.push(at as u32);
-        let note = note(key_at(lower, at));
-        self.noted[note / 64] |= 1 << (note % 64);
+        let (short, long) = notes(head_at(lower, at));
+        for note in [short, long.unwrap_or(short)] {
+            self.noted[note / 64] |= 1 << (note % 64);
+        }
     }
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
@@ -331,9 +334,8 @@ fn address_len(shown: &[u8]) -> usize {
         - 1
 }
 
-/// The key at `at`, where the text may have ended.
-fn key_at(text: &[u8], at: usize) -> u32 {
-    key(text.get(at..).unwrap_or_default())
+fn head_at(text: &[u8], at: usize) -> u64 {
+    head(text.get(at..).unwrap_or_default())
 }
 
 fn pair(first: u8, second: u8) -> usize {
