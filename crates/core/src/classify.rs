@@ -128,7 +128,6 @@ impl Classifier {
 }
 
 /// The heaviest of all that speaks.
-#[inline(never)]
 fn decide(
     evidence: &Evidence<'_>,
     status: Option<u16>,

@@ -72,43 +72,20 @@ impl Codes {
         self.by_hash.entry(hash).or_default().push(Code { letters, rule, anywhere: is_identifier(code) });
     }
 
-    /// Calls `report` for every word of a text that is spelled like a code: the rule, the place,
-    /// and whether the word can be nothing else.
-    pub(super) fn find(&self, text: &Text, mut report: impl FnMut(u16, Range<usize>, bool)) {
-        let Text { shown: text, lower } = text;
-        let mut at = 0;
-        while let Some(first) = text.get(at) {
-            let start = at;
-            at += 1;
-            let first = CLASSES[usize::from(*first)];
-            if first == 0 {
-                continue;
-            }
-            // Every word may begin with a capital.
-            let mut shape = first & JOINT;
-            let ends = |byte: &u8| {
-                let class = CLASSES[usize::from(*byte)];
-                shape |= class;
-                class == 0
-            };
-            at += text[at..].iter().position(ends).unwrap_or(text.len() - at);
-            let word = &text[start..at];
-            at += 1;
-            // Few words look like a code or stand where one may: only those are looked up.
-            let shaped = shape & (JOINT | CAPITAL) != 0;
-            if !WORD_BYTES.contains(&word.len())
-                || !shaped && !may_be_value(&text[..start])
-                || is_field_name(&text[start + word.len()..])
-            {
-                continue;
-            }
-            let letters = || lower[start..start + word.len()].iter().copied().filter(|byte| !matches!(byte, b'_' | b'-'));
-            let Some(codes) = self.by_hash.get(&hash(letters())) else { continue };
-            // With hyphens it may be an ordinary compound: "rate-limit".
-            let shaped = shaped && !word.contains(&b'-');
-            for code in codes.iter().filter(|code| letters().eq(code.letters.iter().copied())) {
-                report(code.rule, start..start + word.len(), shaped && code.anywhere);
-            }
+    /// Calls `report` with every rule that has the word at `span` as a code, in any spelling, and
+    /// whether the word can be nothing else. `shaped` says that it looks like one.
+    pub(super) fn find(&self, text: &Text, span: &Range<usize>, shaped: bool, mut report: impl FnMut(u16, bool)) {
+        // Few words look like a code or stand where one may: only those are looked up.
+        if !WORD_BYTES.contains(&span.len()) || !shaped && !may_be_value(&text.shown[..span.start]) {
+            return;
+        }
+        let word = &text.lower[span.clone()];
+        let letters = || word.iter().copied().filter(|byte| !matches!(byte, b'_' | b'-'));
+        let Some(codes) = self.by_hash.get(&hash(letters())) else { return };
+        // With hyphens it may be an ordinary compound: "rate-limit".
+        let shaped = shaped && !word.contains(&b'-');
+        for code in codes.iter().filter(|code| letters().eq(code.letters.iter().copied())) {
+            report(code.rule, shaped && code.anywhere);
         }
     }
 }
@@ -117,11 +94,6 @@ impl Codes {
 /// else.
 pub(super) fn is_code(lower: &[u8], span: &Range<usize>, anywhere: bool) -> bool {
     anywhere || is_code_field(&lower[..span.start])
-}
-
-/// Whether a word before `after` is the name of a field, which is no code.
-fn is_field_name(after: &[u8]) -> bool {
-    matches!(after, [b'"' | b'\'', b':', ..])
 }
 
 /// Whether `before` ends in the name of a code field and its separator: `"code": "`, `code=`.
@@ -151,33 +123,13 @@ fn is_identifier(code: &str) -> bool {
     shouted || humps || joined
 }
 
-/// Classes of the bytes of a word; zero ends it.
-const OTHER: u8 = 1;
-const CAPITAL: u8 = 2;
-const JOINT: u8 = 4;
-
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        classes[byte] = match byte as u8 {
-            b'A'..=b'Z' => CAPITAL,
-            b'_' => JOINT,
-            b'a'..=b'z' | b'0'..=b'9' | b'-' => OTHER,
-            _ => 0,
-        };
-        byte += 1;
-    }
-    classes
-};
-
 /// Whether a word after `before` may be the value of a field.
 fn may_be_value(before: &[u8]) -> bool {
     matches!(before, [.., b'"' | b'\'' | b'=' | b':'] | [.., b':' | b'=', b' '])
 }
 
 fn is_word(byte: u8) -> bool {
-    CLASSES[usize::from(byte)] != 0
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// Cheap, because what it finds is compared letter by letter.
@@ -208,13 +160,16 @@ impl Hasher for Ready {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classify::table::Words;
 
     fn finds(code: &str, text: &str) -> bool {
         let mut codes = Codes::default();
         codes.add(code, 7);
         let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut found = false;
-        codes.find(&text, |_, span, shaped| found |= is_code(&text.lower, &span, shaped));
+        Words::new(&text, |span, shaped| {
+            codes.find(&text, &span, shaped, |_, anywhere| found |= is_code(&text.lower, &span, anywhere));
+        });
         found
     }
 

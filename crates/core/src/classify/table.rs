@@ -25,6 +25,8 @@ const VISITS_MAX: u8 = 16;
 const IMPOSSIBLE: u8 = u8::MAX;
 /// The end of a text, where everything is tried: there stands the cause of a traceback.
 const TAIL_BYTES: usize = 1024;
+/// Names of fields that are left out.
+const PLAIN_FIELDS: &[&[u8]] = &[b"error", b"message", b"type", b"code", b"param"];
 /// A phrase may begin with less than a whole key: "ip", "hit", a digit.
 const KEY_MASKS: [u32; KEY_BYTES] = [u32::MAX, 0xff_ffff, 0xffff, 0xff];
 
@@ -71,14 +73,15 @@ impl Table {
     pub(super) fn search(&self, text: &Text, status: Option<u16>) -> Found {
         let mut found = None;
         let mut best = 0;
-        self.codes.find(text, |rule, span, shaped| {
-            let rank = self.ranks[usize::from(rule)];
-            if rank > best && self.holds(rule, status) && is_code(&text.lower, &span, shaped) {
-                best = rank;
-                found = Some((self.rules[usize::from(rule)], span));
-            }
+        let words = Words::new(text, |word, shaped| {
+            self.codes.find(text, &word, shaped, |rule, anywhere| {
+                let rank = self.ranks[usize::from(rule)];
+                if rank > best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
+                    best = rank;
+                    found = Some((self.rules[usize::from(rule)], word.clone()));
+                }
+            });
         });
-        let words = Words::new(text);
         self.phrases.find(text, &words, best, |rule, phrase, words, at| {
             let end = if self.holds(rule, status) { phrase.end(&text.lower, words, at) } else { None };
             if let Some(end) = end {
@@ -163,7 +166,6 @@ impl Index {
 
     /// Calls `report` with every phrase above rank `best` whose beginning stands at a word of the
     /// text, until it says that one is found; from then on only with those that outrank it.
-    #[inline(never)]
     fn find(
         &self,
         text: &Text,
@@ -176,7 +178,7 @@ impl Index {
         let mut tries = vec![0_u8; self.phrases.len()];
         let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];
         for at in words.starts.iter().map(|at| *at as usize) {
-            let head = head_at(lower, at);
+            let head = head(&lower[at..]);
             let (key, next) = (head as u32, (head >> 32) as u32);
             let pair = (key & 0xffff) as usize;
             let is_short = self.short[pair / 64] & (1 << (pair % 64)) != 0;
@@ -225,43 +227,88 @@ impl Index {
 }
 
 /// Where the words of a text begin, and a rough note of which words there are.
-struct Words {
+pub(super) struct Words {
     starts: Vec<u32>,
     noted: [u64; NOTE_BITS / 64],
 }
 
 impl Words {
-    #[inline(never)]
-    fn new(text: &Text) -> Self {
-        let mut words = Self {
-            starts: Vec::with_capacity(text.shown.len() / 4 + 1),
-            noted: [0; NOTE_BITS / 64],
-        };
-        let shown = text.shown.as_slice();
-        let mut before = OTHER;
+    /// Reads `text` once. Calls `report` with every word that may be a code, in which joints count
+    /// as letters, and whether it has the shape of one.
+    pub(super) fn new(text: &Text, mut report: impl FnMut(Range<usize>, bool)) -> Self {
+        let Text { shown, lower } = text;
+        let mut words = Self { starts: Vec::with_capacity(shown.len() / 4 + 1), noted: [0; NOTE_BITS / 64] };
+        let mut address_end = 0;
         let mut at = 0;
         while let Some(byte) = shown.get(at) {
-            let Byte { class, not_after } = BYTES[usize::from(*byte)];
-            if before & not_after == 0 {
-                words.note(at, &text.lower);
-            } else if class & LOOK != 0 {
-                match class {
-                    // `Error` in `APIError` is a word.
-                    CAPITAL if shown.get(at + 1).is_some_and(u8::is_ascii_lowercase) => words.note(at, &text.lower),
-                    COLON if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
-                    QUOTE if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
-                    _ => {}
-                }
-            }
-            before = class;
+            let start = at;
             at += 1;
+            let first = CLASSES[usize::from(*byte)];
+            match first {
+                0 => continue,
+                COLON => {
+                    if shown[start..].starts_with(b"://") {
+                        address_end = start + address_len(&shown[start..]);
+                    }
+                    continue;
+                }
+                BEYOND => {
+                    if start >= address_end {
+                        words.note(start, lower);
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            let mut classes = 0;
+            let ends = |byte: &u8| {
+                let class = CLASSES[usize::from(*byte)];
+                classes |= class;
+                class & WORD == 0
+            };
+            at += shown[at..].iter().position(ends).unwrap_or(shown.len() - at);
+            let word = start..at;
+            let is_field = matches!(shown[at..], [b'"' | b'\'', b':', ..]);
+            // The words of an address say nothing, nor do the names of fields that every error has.
+            if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&lower[word.clone()])) {
+                words.note_parts(&word, first, classes & WORD, text);
+            }
+            if !is_field {
+                // Every word may begin with a capital.
+                report(word, (first & JOINT | classes & (JOINT | CAPITAL)) != 0);
+            }
         }
         words
     }
 
+    /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
+    /// `rate_limit` is none.
+    fn note_parts(&mut self, word: &Range<usize>, first: u8, others: u8, text: &Text) {
+        let is_whole = others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0;
+        if is_whole {
+            return self.note(word.start, &text.lower);
+        }
+        let mut before = 0;
+        for at in word.clone() {
+            let class = CLASSES[usize::from(text.shown[at])];
+            let begins = match class {
+                SMALL => before & (SMALL | CAPITAL | JOINT) == 0,
+                CAPITAL => {
+                    before & (CAPITAL | JOINT) == 0 || text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase)
+                }
+                DIGIT => before != DIGIT,
+                _ => false,
+            };
+            if begins {
+                self.note(at, &text.lower);
+            }
+            before = class;
+        }
+    }
+
     fn note(&mut self, at: usize, lower: &[u8]) {
         self.starts.push(at as u32);
-        let (short, long) = notes(head_at(lower, at));
+        let (short, long) = notes(head(&lower[at..]));
         for note in [short, long.unwrap_or(short)] {
             self.noted[note / 64] |= 1 << (note % 64);
         }
@@ -274,68 +321,40 @@ impl Words {
     }
 }
 
-/// What a byte of a text is, as far as words go.
-#[derive(Clone, Copy)]
-struct Byte {
-    class: u8,
-    /// Classes of the byte before it after which it begins no word: `limit` in `rate_limit`.
-    not_after: u8,
-}
-
+/// Classes of bytes, as far as words go; all others are zero.
 const SMALL: u8 = 1;
 const CAPITAL: u8 = 1 << 1;
 const DIGIT: u8 = 1 << 2;
 const JOINT: u8 = 1 << 3;
-/// The first byte of a letter beyond ASCII.
-const BEYOND: u8 = 1 << 4;
-const QUOTE: u8 = 1 << 5;
+const HYPHEN: u8 = 1 << 4;
+/// What a word consists of.
+const WORD: u8 = SMALL | CAPITAL | DIGIT | JOINT | HYPHEN;
+/// The first byte of a letter beyond ASCII, which is a word of its own.
+const BEYOND: u8 = 1 << 5;
 const COLON: u8 = 1 << 6;
-const OTHER: u8 = 1 << 7;
-/// Classes that ask for a look at what follows.
-const LOOK: u8 = CAPITAL | QUOTE | COLON;
 
-const BYTES: [Byte; 256] = {
-    let mut bytes = [Byte { class: OTHER, not_after: u8::MAX }; 256];
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        let (class, not_after) = match byte as u8 {
-            b'a'..=b'z' => (SMALL, SMALL | CAPITAL | JOINT),
-            b'A'..=b'Z' => (CAPITAL, CAPITAL | JOINT),
-            b'0'..=b'9' => (DIGIT, DIGIT),
-            b'_' => (JOINT, u8::MAX),
-            0xc2.. => (BEYOND, 0),
-            b'"' | b'\'' => (QUOTE, u8::MAX),
-            b':' => (COLON, u8::MAX),
-            _ => (OTHER, u8::MAX),
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' => SMALL,
+            b'A'..=b'Z' => CAPITAL,
+            b'0'..=b'9' => DIGIT,
+            b'_' => JOINT,
+            b'-' => HYPHEN,
+            0xc2.. => BEYOND,
+            b':' => COLON,
+            _ => 0,
         };
-        bytes[byte] = Byte { class, not_after };
         byte += 1;
     }
-    bytes
+    classes
 };
 
-/// Whether a quote opens the name of a field that every error has. Such names say nothing.
-fn is_plain_field(lower: &[u8]) -> bool {
-    let (quote, name) = (lower[0], &lower[1..]);
-    let field: &[u8] = match name.first() {
-        Some(b'e') => b"error",
-        Some(b'm') => b"message",
-        Some(b't') => b"type",
-        Some(b'c') => b"code",
-        Some(b'p') => b"param",
-        _ => return false,
-    };
-    name.starts_with(field) && matches!(name[field.len()..], [q, b':', ..] if q == quote)
-}
-
-/// How far an address goes on after its scheme. Its words say nothing either.
+/// How far an address goes on after its scheme.
 fn address_len(shown: &[u8]) -> usize {
     shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
-        - 1
-}
-
-fn head_at(text: &[u8], at: usize) -> u64 {
-    head(text.get(at..).unwrap_or_default())
 }
 
 fn pair(first: u8, second: u8) -> usize {
