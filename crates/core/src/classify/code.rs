@@ -75,10 +75,6 @@ impl Codes {
     /// Calls `report` with every rule that has the word at `span` as a code, in any spelling, and
     /// whether the word can be nothing else. `shaped` says that it looks like one.
     pub(super) fn find(&self, text: &Text, span: &Range<usize>, shaped: bool, mut report: impl FnMut(u16, bool)) {
-        // Few words look like a code or stand where one may: only those are looked up.
-        if !WORD_BYTES.contains(&span.len()) || !shaped && !may_be_value(&text.shown[..span.start]) {
-            return;
-        }
         let word = &text.lower[span.clone()];
         let letters = || word.iter().copied().filter(|byte| !matches!(byte, b'_' | b'-'));
         let Some(codes) = self.by_hash.get(&hash(letters())) else { return };
@@ -88,6 +84,12 @@ impl Codes {
             report(code.rule, shaped && code.anywhere);
         }
     }
+}
+
+/// Whether the word at `span` is worth a look: few look like a code or stand where one may.
+#[inline]
+pub(super) fn may_be_code(shown: &[u8], span: &Range<usize>, shaped: bool) -> bool {
+    WORD_BYTES.contains(&span.len()) && (shaped || may_be_value(&shown[..span.start]))
 }
 
 /// Whether the word at `span` is meant as a code: the value of a field unless it can be nothing
@@ -168,6 +170,9 @@ mod tests {
         let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut found = false;
         Words::new(&text, |span, shaped| {
+            if !may_be_code(&text.shown, &span, shaped) {
+                return;
+            }
             codes.find(&text, &span, shaped, |_, anywhere| found |= is_code(&text.lower, &span, anywhere));
         });
         found

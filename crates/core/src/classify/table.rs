@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::code::{Codes, is_code};
+use super::code::{Codes, is_code, may_be_code};
 use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, head, key, notes, starts_with};
 use super::rule::Rule;
 use super::text::Text;
@@ -74,6 +74,9 @@ impl Table {
         let mut found = None;
         let mut best = 0;
         let words = Words::new(text, |word, shaped| {
+            if !may_be_code(&text.shown, &word, shaped) {
+                return;
+            }
             self.codes.find(text, &word, shaped, |rule, anywhere| {
                 let rank = self.ranks[usize::from(rule)];
                 if rank > best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
