@@ -37,8 +37,9 @@ pub(super) struct Phrase {
     program: Box<[Step]>,
     /// How its matches begin.
     pub(super) starts: Vec<Vec<u8>>,
-    /// Notes of words that its matches hold further on: one of each list.
-    pub(super) needs: Vec<Vec<u16>>,
+    /// Notes of words that its matches hold further on: one of each list. The lists stand one after
+    /// another, each behind its length, because they are read more often than anything else.
+    pub(super) needs: Box<[u16]>,
 }
 
 /// Why a pattern cannot be used.
@@ -463,12 +464,17 @@ fn starts(parts: &[&Hir]) -> Option<Vec<Vec<u8>>> {
 }
 
 /// What the words of a pattern after its first are noted as, the rarest lists first.
-fn needs(hir: &Hir) -> Vec<Vec<u16>> {
-    let HirKind::Concat(parts) = hir.kind() else { return Vec::new() };
+fn needs(hir: &Hir) -> Box<[u16]> {
+    let HirKind::Concat(parts) = hir.kind() else { return Box::default() };
     let parts: Vec<&Hir> = parts.iter().collect();
     let mut all = Vec::new();
+    let mut noted = 0;
     for index in 1..parts.len() {
         let after_look = matches!(parts[index - 1].kind(), HirKind::Look(Look::WordAscii));
+        // The word behind the boundary is noted already, or is the first.
+        if after_look && noted + 1 == index {
+            continue;
+        }
         let after_blank = ends_in_blank(&parts[..index]);
         let gap = match parts[index - 1].kind() {
             HirKind::Repetition(gap) if single(&gap.sub) == Some(Set::ANY) => Some(gap),
@@ -493,11 +499,13 @@ fn needs(hir: &Hir) -> Vec<Vec<u16>> {
             let mut notes: Vec<u16> = starts.iter().map(note).collect();
             notes.sort_unstable();
             notes.dedup();
+            noted = index;
             all.push((starts.iter().any(is_common), notes));
         }
     }
     all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
-    all.into_iter().map(|(_, notes)| notes).take(NEEDS_MAX).collect()
+    all.truncate(NEEDS_MAX);
+    all.into_iter().flat_map(|(_, notes)| std::iter::once(notes.len() as u16).chain(notes)).collect()
 }
 
 /// Whether every match of `parts` in a row ends in a blank.

@@ -318,9 +318,16 @@ impl Words {
     }
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
-    fn may_hold(&self, needs: &[Vec<u16>]) -> bool {
-        let is_noted = |note: &u16| self.noted[usize::from(note / 64)] & (1 << (note % 64)) != 0;
-        needs.iter().all(|notes| notes.iter().any(is_noted))
+    fn may_hold(&self, mut needs: &[u16]) -> bool {
+        let is_noted = |note: &u16| self.noted[usize::from(note / 64) % (NOTE_BITS / 64)] >> (note % 64) & 1 != 0;
+        while let Some((len, lists)) = needs.split_first() {
+            let (notes, others) = lists.split_at(usize::from(*len));
+            if !notes.iter().any(is_noted) {
+                return false;
+            }
+            needs = others;
+        }
+        true
     }
 }
 

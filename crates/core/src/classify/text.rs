@@ -112,11 +112,7 @@ fn plain_len(input: &[u8], before: u8) -> usize {
 /// Whether a byte needs a look. A blank does after another, so that several become one.
 #[inline]
 fn is_special(before: u8, byte: u8) -> bool {
-    (byte < b' ')
-        | (byte == b'\\')
-        | (byte == b'<')
-        | (byte == 0xe2)
-        | ((byte == b' ') & (before == b' '))
+    (byte < b' ') | (byte == b'\\') | (byte == b'<') | (byte == 0xe2) | ((byte == b' ') & (before == b' '))
 }
 
 /// Whether tags should be dropped. Only the first part is searched: pages say so at once.
