@@ -18,7 +18,7 @@ pub(super) const KEY_BYTES: usize = 4;
 /// How finely words are told apart before anything is compared.
 pub(super) const NOTE_BITS: usize = 8192;
 /// As much of a word as tells "per day" from "per min".
-const LONG_BYTES: u32 = 7;
+const LONG_BYTES: usize = 7;
 const LONG_MASK: u64 = (1 << (8 * LONG_BYTES)) - 1;
 /// How many conditions are checked before a pattern is run; more rule out little.
 const NEEDS_MAX: usize = 3;
@@ -490,13 +490,14 @@ fn needs(hir: &Hir) -> Box<[u16]> {
         if starts.iter().all(is_noted) {
             // Behind a boundary may also stand what counts as no word of its own, as in an address.
             let after_gap = gap.is_some_and(|gap| gap.min == 0) && starts.iter().all(|start| start[0] != b' ');
-            let note = |start: &Vec<u8>| {
+            let note_of = |start: &Vec<u8>| {
                 let is_word = after_blank || after_gap || start[0] == b' ';
-                let (short, long) = notes(head(start.trim_ascii_start()));
-                long.filter(|_| is_word).unwrap_or(short) as u16
+                let word = start.trim_ascii_start();
+                let is_long = is_word && word.len() >= LONG_BYTES;
+                (if is_long { long_note(head(word)) } else { note(head(word)) }) as u16
             };
             let is_common = |start: &Vec<u8>| COMMON.iter().any(|word| start.trim_ascii_start().starts_with(*word));
-            let mut notes: Vec<u16> = starts.iter().map(note).collect();
+            let mut notes: Vec<u16> = starts.iter().map(note_of).collect();
             notes.sort_unstable();
             notes.dedup();
             noted = index;
@@ -539,11 +540,14 @@ pub(super) fn head(start: &[u8]) -> u64 {
     }
 }
 
-/// Where a word is noted: by its key, and by more of it if it goes on.
-pub(super) fn notes(head: u64) -> (usize, Option<usize>) {
-    let place = |part: u64| (part.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS;
-    let long = head & LONG_MASK;
-    (place(head & 0xffff_ffff), (long >> (8 * (LONG_BYTES - 1)) != 0).then(|| place(long)))
+/// Where a word is noted by its key.
+pub(super) fn note(head: u64) -> usize {
+    ((head & 0xffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS
+}
+
+/// Where it is noted by [`LONG_BYTES`] of it.
+pub(super) fn long_note(head: u64) -> usize {
+    ((head & LONG_MASK).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS
 }
 
 fn prepend<'a>(part: &'a Hir, rest: &[&'a Hir]) -> Vec<&'a Hir> {

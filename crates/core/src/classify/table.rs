@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::code::{Codes, is_code, may_be_code};
-use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, head, key, notes, starts_with};
+use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, head, key, long_note, note, starts_with};
 use super::rule::Rule;
 use super::text::Text;
 use super::wait::{WAITS, Wait};
@@ -278,7 +278,7 @@ impl Words {
             }
             if !is_field {
                 // Every word may begin with a capital.
-                report(word, (first & JOINT | classes & (JOINT | CAPITAL)) != 0);
+                report(word, ((first & JOINT) | (classes & (JOINT | CAPITAL))) != 0);
             }
         }
         words
@@ -311,8 +311,8 @@ impl Words {
 
     fn note(&mut self, at: usize, lower: &[u8]) {
         self.starts.push(at as u32);
-        let (short, long) = notes(head(&lower[at..]));
-        for note in [short, long.unwrap_or(short)] {
+        let head = head(&lower[at..]);
+        for note in [note(head), long_note(head)] {
             self.noted[note / 64] |= 1 << (note % 64);
         }
     }
