@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use super::text::Text;
+
 /// Shorter and longer words are no codes.
 const WORD_BYTES: Range<usize> = 3..65;
 
@@ -70,41 +72,29 @@ impl Codes {
         self.by_hash.entry(hash).or_default().push(Code { letters, rule, anywhere: is_identifier(code) });
     }
 
-    /// Calls `report` for every word of a text that is spelled like a code: the rule, the place,
-    /// and whether the word can be nothing else.
-    pub(super) fn find(&self, text: &[u8], mut report: impl FnMut(u16, Range<usize>, bool)) {
-        let mut at = 0;
-        while at < text.len() {
-            let start = at;
-            let mut shape = 0;
-            while at < text.len() && CLASSES[usize::from(text[at])] != 0 {
-                shape |= CLASSES[usize::from(text[at])] << u32::from(at > start);
-                at += 1;
-            }
-            let word = &text[start..at];
-            at += 1;
-            // Few words look like a code or stand where one may: only those are looked up.
-            let shaped = shape & (JOINT | INNER_CAPITAL) != 0;
-            if !WORD_BYTES.contains(&word.len()) || !shaped && !may_be_value(&text[..start]) {
-                continue;
-            }
-            let letters = || word.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase);
-            let Some(codes) = self.by_hash.get(&hash(letters())) else { continue };
-            // With hyphens it may be an ordinary compound: "rate-limit".
-            let shaped = shaped && !word.contains(&b'-');
-            for code in codes.iter().filter(|code| letters().eq(code.letters.iter().copied())) {
-                report(code.rule, start..start + word.len(), shaped && code.anywhere);
-            }
+    /// Calls `report` with every rule that has the word at `span` as a code, in any spelling, and
+    /// whether the word can be nothing else. `shaped` says that it looks like one.
+    pub(super) fn find(&self, text: &Text, span: &Range<usize>, shaped: bool, mut report: impl FnMut(u16, bool)) {
+        let word = &text.lower[span.clone()];
+        let letters = || word.iter().copied().filter(|byte| !matches!(byte, b'_' | b'-'));
+        let Some(codes) = self.by_hash.get(&hash(letters())) else { return };
+        // With hyphens it may be an ordinary compound: "rate-limit".
+        let shaped = shaped && !word.contains(&b'-');
+        for code in codes.iter().filter(|code| letters().eq(code.letters.iter().copied())) {
+            report(code.rule, shaped && code.anywhere);
         }
     }
 }
 
-/// Whether the word at `span` is meant as a code: not the name of a field, and the value of a
-/// field unless it can be nothing else.
+/// Whether the word at `span` is worth a look: few look like a code or stand where one may.
+#[inline]
+pub(super) fn may_be_code(shown: &[u8], span: &Range<usize>, shaped: bool) -> bool {
+    WORD_BYTES.contains(&span.len()) && (shaped || may_be_value(&shown[..span.start]))
+}
+
+/// Whether the word at `span` is meant as a code: the value of a field unless it can be nothing
+/// else.
 pub(super) fn is_code(lower: &[u8], span: &Range<usize>, anywhere: bool) -> bool {
-    if matches!(lower[span.end..], [b'"' | b'\'', b':', ..]) {
-        return false;
-    }
     anywhere || is_code_field(&lower[..span.start])
 }
 
@@ -135,34 +125,13 @@ fn is_identifier(code: &str) -> bool {
     shouted || humps || joined
 }
 
-/// Classes of the bytes of a word; zero ends it. Shifted by one, a capital inside the word.
-const OTHER: u8 = 1;
-const CAPITAL: u8 = 2;
-const INNER_CAPITAL: u8 = CAPITAL << 1;
-const JOINT: u8 = 8 | 16;
-
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        classes[byte] = match byte as u8 {
-            b'A'..=b'Z' => CAPITAL,
-            b'_' => 8,
-            b'a'..=b'z' | b'0'..=b'9' | b'-' => OTHER,
-            _ => 0,
-        };
-        byte += 1;
-    }
-    classes
-};
-
 /// Whether a word after `before` may be the value of a field.
 fn may_be_value(before: &[u8]) -> bool {
     matches!(before, [.., b'"' | b'\'' | b'=' | b':'] | [.., b':' | b'=', b' '])
 }
 
 fn is_word(byte: u8) -> bool {
-    CLASSES[usize::from(byte)] != 0
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// Cheap, because what it finds is compared letter by letter.
@@ -193,13 +162,19 @@ impl Hasher for Ready {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classify::table::Words;
 
     fn finds(code: &str, text: &str) -> bool {
         let mut codes = Codes::default();
         codes.add(code, 7);
-        let lower = text.to_ascii_lowercase().into_bytes();
+        let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut found = false;
-        codes.find(text.as_bytes(), |_, span, shaped| found |= is_code(&lower, &span, shaped));
+        Words::new(&text, |span, shaped| {
+            if !may_be_code(&text.shown, &span, shaped) {
+                return;
+            }
+            codes.find(&text, &span, shaped, |_, anywhere| found |= is_code(&text.lower, &span, anywhere));
+        });
         found
     }
 

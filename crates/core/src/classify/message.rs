@@ -19,7 +19,11 @@ const SECRET_BYTES_MIN: usize = 12;
 /// The message to show: the innermost message field, or else the text around the match.
 pub(super) fn message(shown: &[u8], lower: &[u8], at: Option<&Range<usize>>) -> String {
     let span = innermost_field(lower).unwrap_or_else(|| around(shown, at));
-    redact(String::from_utf8_lossy(clip(&shown[span])).trim())
+    let clipped = clip(&shown[span]);
+    match std::str::from_utf8(clipped) {
+        Ok(message) => redact(message.trim()),
+        Err(_) => redact(String::from_utf8_lossy(clipped).trim()),
+    }
 }
 
 /// The value of the last message field that has one.
@@ -82,29 +86,33 @@ fn redact(message: &str) -> String {
     let mut output = String::with_capacity(message.len());
     let mut copied = 0;
     let mut at = 0;
-    let mut after_bearer = false;
-    while at < bytes.len() {
+    // No word that is long enough fits before a byte that is in none: most are never looked at.
+    while let Some(window) = bytes.get(at..at + SECRET_BYTES_MIN) {
+        if let Some(gap) = window.iter().rposition(|byte| !is_key_byte(byte)) {
+            at += gap + 1;
+            continue;
+        }
         let len = bytes[at..].iter().take_while(|byte| is_key_byte(byte)).count();
         // Words of letters lie on character boundaries at both ends.
         let word = &message[at..at + len];
-        if len >= SECRET_BYTES_MIN {
-            let prefix = SECRETS.iter().find(|prefix| starts_with_ignore_case(word, prefix)).map(|prefix| prefix.len());
-            if let Some(kept) = prefix.or(after_bearer.then_some(0)) {
-                output.push_str(&message[copied..at + kept]);
-                output.push_str("***");
-                copied = at + len;
-            }
+        let prefix = SECRETS.iter().find(|prefix| starts_with_ignore_case(word, prefix)).map(|prefix| prefix.len());
+        if let Some(kept) = prefix.or_else(|| is_after_bearer(&bytes[..at]).then_some(0)) {
+            output.push_str(&message[copied..at + kept]);
+            output.push_str("***");
+            copied = at + len;
         }
-        if len > 0 {
-            after_bearer = word.eq_ignore_ascii_case("bearer");
-        }
-        at += len.max(1);
-        while at < bytes.len() && !is_key_byte(&bytes[at]) {
-            at += 1;
-        }
+        at += len;
     }
     output.push_str(&message[copied..]);
     output
+}
+
+/// Whether the last word of `before` announces a key.
+fn is_after_bearer(before: &[u8]) -> bool {
+    let is_key_byte = |byte: &u8| KEY_BYTES[usize::from(*byte)];
+    let end = before.iter().rposition(is_key_byte).map_or(0, |last| last + 1);
+    let start = before[..end].iter().rposition(|byte| !is_key_byte(byte)).map_or(0, |last| last + 1);
+    before[start..end].eq_ignore_ascii_case(b"bearer")
 }
 
 /// Bytes a key may be made of.
@@ -119,7 +127,8 @@ const KEY_BYTES: [bool; 256] = {
 };
 
 fn starts_with_ignore_case(word: &str, prefix: &str) -> bool {
-    word.len() >= prefix.len() && word.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
+    let (word, prefix) = (word.as_bytes(), prefix.as_bytes());
+    word.len() >= prefix.len() && word.iter().zip(prefix).all(|(a, b)| a.eq_ignore_ascii_case(b))
 }
 
 #[cfg(test)]

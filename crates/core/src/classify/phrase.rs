@@ -16,7 +16,10 @@ const STEPS_MAX: u32 = 6_000;
 /// The part of a first word that is looked up.
 pub(super) const KEY_BYTES: usize = 4;
 /// How finely words are told apart before anything is compared.
-pub(super) const NOTE_BITS: usize = 4096;
+pub(super) const NOTE_BITS: usize = 8192;
+/// As much of a word as tells "per day" from "per min".
+const LONG_BYTES: usize = 7;
+const LONG_MASK: u64 = (1 << (8 * LONG_BYTES)) - 1;
 /// How many conditions are checked before a pattern is run; more rule out little.
 const NEEDS_MAX: usize = 3;
 /// Repetitions of anything that may be at least this long are gaps: what follows begins a word.
@@ -34,8 +37,9 @@ pub(super) struct Phrase {
     program: Box<[Step]>,
     /// How its matches begin.
     pub(super) starts: Vec<Vec<u8>>,
-    /// Notes of words that its matches hold further on: one of each list.
-    pub(super) needs: Vec<Vec<u16>>,
+    /// Notes of words that its matches hold further on: one of each list. The lists stand one after
+    /// another, each behind its length, because they are read more often than anything else.
+    pub(super) needs: Box<[u16]>,
 }
 
 /// Why a pattern cannot be used.
@@ -53,8 +57,8 @@ enum Step {
     Literal(Box<[u8]>),
     Class(Set),
     Look(Look),
-    /// Goes on at one of the places, each of which begins with its byte.
-    Choice(Box<[(u8, u16)]>),
+    /// Goes on at one of the places.
+    Choice(Box<[Place]>),
     /// Goes on behind, or else at the other place; not behind if the next byte cannot begin it.
     Split {
         first: Option<Set>,
@@ -66,7 +70,7 @@ enum Step {
         set: Set,
         min: u32,
         max: u32,
-        longest_first: bool,
+        order: Order,
         next: Option<Set>,
     },
     /// Up to `max` bytes of anything, then what begins a word.
@@ -77,6 +81,24 @@ enum Step {
     /// An end of the value that a pattern reads out.
     Mark(usize),
     Done,
+}
+
+/// One way to go on.
+struct Place {
+    /// The byte it begins with.
+    first: u8,
+    /// No later place begins with the same byte: there is no way back to take.
+    is_last: bool,
+    step: u16,
+}
+
+/// In which order the lengths of a run are tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    ShortestFirst,
+    LongestFirst,
+    /// What follows cannot begin inside the run, so that no other length can go on.
+    LongestOnly,
 }
 
 /// A set of bytes.
@@ -134,9 +156,7 @@ impl Runner<'_> {
         loop {
             match &self.program[step] {
                 Step::Literal(literal) => {
-                    let fits = self.text.len() >= at + literal.len()
-                        && self.text[at..].iter().zip(literal).all(|(a, b)| a == b);
-                    if !fits {
+                    if !starts_with(self.text, at, literal) {
                         return None;
                     }
                     at += literal.len();
@@ -164,24 +184,38 @@ impl Runner<'_> {
                 }
                 Step::Choice(places) => {
                     let byte = *self.text.get(at)?;
-                    for (_, place) in places.iter().filter(|(first, _)| *first == byte) {
+                    let mut places = places.iter().filter(|place| place.first == byte);
+                    step = loop {
+                        let place = places.next()?;
                         self.steps = self.steps.checked_sub(1)?;
-                        if let Some(end) = self.from(usize::from(*place), at) {
+                        if place.is_last {
+                            break usize::from(place.step);
+                        }
+                        if let Some(end) = self.from(usize::from(place.step), at) {
                             return Some(end);
                         }
-                    }
-                    return None;
+                    };
+                    continue;
                 }
                 Step::Jump(to) => {
                     step = *to;
                     continue;
                 }
-                Step::Run { set, min, max, longest_first, next } => {
-                    let (min, longest_first) = (*min as usize, *longest_first);
+                Step::Run { set, min, max, order, next } => {
+                    let (min, order) = (*min as usize, *order);
                     let rest = &self.text[at..];
-                    let len = rest.iter().take(*max as usize).take_while(|byte| set.has(**byte)).count();
+                    let rest = &rest[..rest.len().min(*max as usize)];
+                    let len = rest.iter().position(|byte| !set.has(*byte)).unwrap_or(rest.len());
+                    if order == Order::LongestOnly {
+                        if len < min || !self.may_go_on(next.as_ref(), at + len) {
+                            return None;
+                        }
+                        at += len;
+                        step += 1;
+                        continue;
+                    }
                     let mut tries = min..len + 1;
-                    while let Some(len) = if longest_first { tries.next_back() } else { tries.next() } {
+                    while let Some(len) = if order == Order::ShortestFirst { tries.next() } else { tries.next_back() } {
                         if self.may_go_on(next.as_ref(), at + len)
                             && let Some(end) = self.from(step + 1, at + len)
                         {
@@ -218,6 +252,11 @@ impl Runner<'_> {
         }
         fits && self.steps > 0
     }
+}
+
+/// Whether `start` stands at `at`. Both are short: a loop is faster than a call.
+pub(super) fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
+    text.get(at..at + start.len()).is_some_and(|text| text.iter().zip(start).all(|(a, b)| a == b))
 }
 
 fn holds(look: Look, text: &[u8], at: usize) -> bool {
@@ -279,8 +318,9 @@ fn compile(hir: &Hir, program: &mut Vec<Step>) {
             let max = repetition.max.unwrap_or(repetition.min);
             if let Some(set) = single(&repetition.sub) {
                 // Gaps are short where they match, numbers are read whole.
-                let longest_first = set != Set::ANY || max < GAP_BYTES_MIN;
-                program.push(Step::Run { set, min: repetition.min, max, longest_first, next: None });
+                let is_gap = set == Set::ANY && max >= GAP_BYTES_MIN;
+                let order = if is_gap { Order::ShortestFirst } else { Order::LongestFirst };
+                program.push(Step::Run { set, min: repetition.min, max, order, next: None });
                 return;
             }
             (0..repetition.min).for_each(|_| compile(&repetition.sub, program));
@@ -300,11 +340,13 @@ fn compile(hir: &Hir, program: &mut Vec<Step>) {
 fn choose(count: usize, program: &mut Vec<Step>, branch: impl Fn(usize, &mut Vec<Step>) -> u8) {
     let choice = program.len();
     program.push(Step::Done);
-    let mut places = Vec::new();
+    let mut places: Vec<Place> = Vec::new();
     let mut jumps = Vec::new();
     for index in 0..count {
-        let place = program.len() as u16;
-        places.push((branch(index, program), place));
+        let step = program.len() as u16;
+        let first = branch(index, program);
+        places.iter_mut().filter(|place| place.first == first).for_each(|place| place.is_last = false);
+        places.push(Place { first, is_last: true, step });
         jumps.push(program.len());
         program.push(Step::Jump(0));
     }
@@ -348,7 +390,12 @@ fn look_ahead(program: &mut [Step]) {
         let ahead = first(program, index + 1);
         match &mut program[index] {
             Step::Split { first, .. } => *first = ahead,
-            Step::Run { next, .. } => *next = ahead,
+            Step::Run { set, order, next, .. } => {
+                *next = ahead;
+                if ahead.is_some_and(|ahead| !set.meets(&ahead)) {
+                    *order = Order::LongestOnly;
+                }
+            }
             _ => {}
         }
         // Where only a word can follow, the beginnings of words are the only places to try.
@@ -368,7 +415,7 @@ fn first(program: &[Step], step: usize) -> Option<Set> {
         Step::Class(set) => Some(*set),
         Step::Look(_) | Step::Mark(_) => first(program, step + 1),
         Step::Jump(to) => first(program, *to),
-        Step::Choice(places) => Some(places.iter().fold(Set::EMPTY, |set, (first, _)| set.with(*first))),
+        Step::Choice(places) => Some(places.iter().fold(Set::EMPTY, |set, place| set.with(place.first))),
         Step::Split { other, .. } => Some(first(program, step + 1)?.or(first(program, *other)?)),
         // A gap is longer than any word.
         Step::Gap { .. } => Some(Set::ANY),
@@ -417,34 +464,64 @@ fn starts(parts: &[&Hir]) -> Option<Vec<Vec<u8>>> {
 }
 
 /// What the words of a pattern after its first are noted as, the rarest lists first.
-fn needs(hir: &Hir) -> Vec<Vec<u16>> {
-    let HirKind::Concat(parts) = hir.kind() else { return Vec::new() };
+fn needs(hir: &Hir) -> Box<[u16]> {
+    let HirKind::Concat(parts) = hir.kind() else { return Box::default() };
     let parts: Vec<&Hir> = parts.iter().collect();
     let mut all = Vec::new();
+    let mut noted = 0;
     for index in 1..parts.len() {
-        let begins_word = match parts[index - 1].kind() {
-            HirKind::Look(Look::WordAscii) => true,
-            HirKind::Repetition(gap) => {
-                gap.max.is_some_and(|max| max >= GAP_BYTES_MIN) && single(&gap.sub) == Some(Set::ANY)
-            }
-            _ => false,
+        let after_look = matches!(parts[index - 1].kind(), HirKind::Look(Look::WordAscii));
+        // The word behind the boundary is noted already, or is the first.
+        if after_look && noted + 1 == index {
+            continue;
+        }
+        let after_blank = ends_in_blank(&parts[..index]);
+        let gap = match parts[index - 1].kind() {
+            HirKind::Repetition(gap) if single(&gap.sub) == Some(Set::ANY) => Some(gap),
+            _ => None,
         };
+        let gap = gap.filter(|gap| gap.max.is_some_and(|max| max >= GAP_BYTES_MIN));
         let Some(starts) = starts(&parts[index..]) else { continue };
         let is_noted = |start: &Vec<u8>| {
             let word = start.trim_ascii_start();
-            word.len() >= KEY_BYTES && word[0].is_ascii_alphanumeric() && (begins_word || start[0] == b' ')
+            let begins_word = after_look || after_blank || gap.is_some() || start[0] == b' ';
+            word.len() >= KEY_BYTES && word[0].is_ascii_alphanumeric() && begins_word
         };
         if starts.iter().all(is_noted) {
-            let words = starts.iter().map(|start| start.trim_ascii_start());
-            let is_common = words.clone().any(|word| COMMON.iter().any(|common| word.starts_with(*common)));
-            let mut notes: Vec<u16> = words.map(|word| note(key(word)) as u16).collect();
+            // Behind a boundary may also stand what counts as no word of its own, as in an address.
+            let after_gap = gap.is_some_and(|gap| gap.min == 0) && starts.iter().all(|start| start[0] != b' ');
+            let note_of = |start: &Vec<u8>| {
+                let is_word = after_blank || after_gap || start[0] == b' ';
+                let word = start.trim_ascii_start();
+                let is_long = is_word && word.len() >= LONG_BYTES;
+                (if is_long { long_note(head(word)) } else { note(head(word)) }) as u16
+            };
+            let is_common = |start: &Vec<u8>| COMMON.iter().any(|word| start.trim_ascii_start().starts_with(*word));
+            let mut notes: Vec<u16> = starts.iter().map(note_of).collect();
             notes.sort_unstable();
             notes.dedup();
-            all.push((is_common, notes));
+            noted = index;
+            all.push((starts.iter().any(is_common), notes));
         }
     }
     all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
-    all.into_iter().map(|(_, notes)| notes).take(NEEDS_MAX).collect()
+    all.truncate(NEEDS_MAX);
+    all.into_iter().flat_map(|(_, notes)| std::iter::once(notes.len() as u16).chain(notes)).collect()
+}
+
+/// Whether every match of `parts` in a row ends in a blank.
+fn ends_in_blank(parts: &[&Hir]) -> bool {
+    let Some((part, before)) = parts.split_last() else { return false };
+    match part.kind() {
+        HirKind::Literal(literal) => literal.0.last() == Some(&b' '),
+        HirKind::Capture(capture) => ends_in_blank(&prepend(&capture.sub, &[])),
+        HirKind::Concat(concat) => ends_in_blank(&concat.iter().collect::<Vec<_>>()),
+        HirKind::Alternation(branches) => branches.iter().all(|branch| ends_in_blank(&[branch])),
+        HirKind::Repetition(repetition) => {
+            ends_in_blank(&[&repetition.sub]) && (repetition.min > 0 || ends_in_blank(before))
+        }
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => false,
+    }
 }
 
 /// The first bytes of a word.
@@ -455,9 +532,22 @@ pub(super) fn key(start: &[u8]) -> u32 {
     }
 }
 
-/// Where a key is noted.
-pub(super) fn note(key: u32) -> usize {
-    (key.wrapping_mul(0x85eb_ca6b) >> 16) as usize % NOTE_BITS
+/// The first bytes of a word and as many again; zeros where it ends before.
+pub(super) fn head(start: &[u8]) -> u64 {
+    match start.first_chunk() {
+        Some(head) => u64::from_le_bytes(*head),
+        None => start.iter().rev().fold(0, |head, byte| (head << 8) | u64::from(*byte)),
+    }
+}
+
+/// Where a word is noted by its key.
+pub(super) fn note(head: u64) -> usize {
+    ((head & 0xffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS
+}
+
+/// Where it is noted by [`LONG_BYTES`] of it.
+pub(super) fn long_note(head: u64) -> usize {
+    ((head & LONG_MASK).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS
 }
 
 fn prepend<'a>(part: &'a Hir, rest: &[&'a Hir]) -> Vec<&'a Hir> {
@@ -506,6 +596,10 @@ impl Set {
         let [a, b, c, d] = self.0;
         let [e, f, g, h] = other.0;
         Self([a | e, b | f, c | g, d | h])
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
     }
 
     fn has(&self, byte: u8) -> bool {

@@ -187,23 +187,18 @@ pub(super) fn meaning(code: u16) -> Option<(FailureKind, &'static str)> {
 
 /// The innermost status of a failure that a text states, and where it stands.
 pub(super) fn stated(lower: &[u8]) -> Option<(u16, usize)> {
-    let mut innermost = None;
-    let mut at = 0;
-    while at + 3 <= lower.len() {
-        if !lower[at].is_ascii_digit() {
-            at += 1;
-            continue;
+    // The innermost stands last, and few bytes can begin one.
+    memchr::memrchr2_iter(b'4', b'5', lower).find_map(|at| {
+        let (before, number) = lower.split_at(at);
+        let [first, second, third, after @ ..] = number else { return None };
+        let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+        let stands_alone = !is_digit(before.last()) && !is_digit(after.first());
+        if !stands_alone || !second.is_ascii_digit() || !third.is_ascii_digit() {
+            return None;
         }
-        let len = lower[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if len == 3 && matches!(lower[at], b'4' | b'5') {
-            let code = lower[at..at + 3].iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
-            if is_status(code, &lower[..at], &lower[at + 3..]) {
-                innermost = Some((code, at));
-            }
-        }
-        at += len;
-    }
-    innermost
+        let code = [first, second, third].iter().fold(0, |code, digit| code * 10 + u16::from(**digit - b'0'));
+        is_status(code, before, after).then_some((code, at))
+    })
 }
 
 fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::code::{Codes, is_code};
-use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, key, note};
+use super::code::{Codes, is_code, may_be_code};
+use super::phrase::{KEY_BYTES, NOTE_BITS, Phrase, head, key, long_note, note, starts_with};
 use super::rule::Rule;
 use super::text::Text;
 use super::wait::{WAITS, Wait};
@@ -73,14 +73,18 @@ impl Table {
     pub(super) fn search(&self, text: &Text, status: Option<u16>) -> Found {
         let mut found = None;
         let mut best = 0;
-        self.codes.find(&text.shown, |rule, span, shaped| {
-            let rank = self.ranks[usize::from(rule)];
-            if rank > best && self.holds(rule, status) && is_code(&text.lower, &span, shaped) {
-                best = rank;
-                found = Some((self.rules[usize::from(rule)], span));
+        let words = Words::new(text, |word, shaped| {
+            if !may_be_code(&text.shown, &word, shaped) {
+                return;
             }
+            self.codes.find(text, &word, shaped, |rule, anywhere| {
+                let rank = self.ranks[usize::from(rule)];
+                if rank > best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
+                    best = rank;
+                    found = Some((self.rules[usize::from(rule)], word.clone()));
+                }
+            });
         });
-        let words = Words::new(text);
         self.phrases.find(text, &words, best, |rule, phrase, words, at| {
             let end = if self.holds(rule, status) { phrase.end(&text.lower, words, at) } else { None };
             if let Some(end) = end {
@@ -126,24 +130,12 @@ struct Entry {
     key: u32,
     rank: u32,
     phrase: u16,
-    /// What follows the key.
+    /// What follows the key: as many bytes again, of which those under the mask count. Beginnings
+    /// that share a key mostly differ here.
+    next: u32,
+    next_mask: u32,
+    /// What follows that.
     rest: Box<[u8]>,
-    /// Rough notes of the rarest words the phrase needs, of which one must be in the text.
-    needs: Rough,
-}
-
-/// A rough note of some words.
-#[derive(Clone, Copy)]
-struct Rough([u64; 4]);
-
-impl Rough {
-    fn add(&mut self, note: usize) {
-        self.0[note / 64 % 4] |= 1 << (note % 64);
-    }
-
-    fn meets(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
-    }
 }
 
 impl Index {
@@ -156,18 +148,16 @@ impl Index {
                 debug_assert!(false, "unusable pattern: {pattern}");
                 continue;
             };
-            let mut needs = Rough([0; 4]);
-            match phrase.needs.first() {
-                Some(notes) => notes.iter().for_each(|note| needs.add(usize::from(*note))),
-                None => needs = Rough([u64::MAX; 4]),
-            }
             for start in &phrase.starts {
-                let rest = start.get(KEY_BYTES..).unwrap_or_default().into();
+                let next = start.get(KEY_BYTES..).unwrap_or_default();
+                let next_mask = key(&vec![u8::MAX; next.len()]);
+                let rest = next.get(KEY_BYTES..).unwrap_or_default().into();
                 if start.len() < KEY_BYTES {
                     let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
                     seconds.map(|second| pair(start[0], second)).for_each(|pair| short[pair / 64] |= 1 << (pair % 64));
                 }
-                entries.push(Entry { key: key(start), rank, phrase: phrases.len() as u16, rest, needs });
+                let phrase = phrases.len() as u16;
+                entries.push(Entry { key: key(start), rank, phrase, next: key(next), next_mask, rest });
             }
             phrases.push((owner, phrase));
         }
@@ -191,12 +181,17 @@ impl Index {
         let mut tries = vec![0_u8; self.phrases.len()];
         let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];
         for at in words.starts.iter().map(|at| *at as usize) {
-            let key = key(&lower[at..]);
-            let pair = pair(lower[at], lower.get(at + 1).copied().unwrap_or_default());
+            let head = head(&lower[at..]);
+            let (key, next) = (head as u32, (head >> 32) as u32);
+            let pair = (key & 0xffff) as usize;
             let is_short = self.short[pair / 64] & (1 << (pair % 64)) != 0;
             let masks = if is_short { &KEY_MASKS[..] } else { &KEY_MASKS[..1] };
             for key in masks.iter().map(|mask| key & mask) {
                 let slot = slot(key);
+                let entries = usize::from(self.slots[slot])..usize::from(self.slots[slot + 1]);
+                if entries.is_empty() {
+                    continue;
+                }
                 if at < tail
                     && let Some(visits) = visits.get_mut(slot)
                 {
@@ -205,19 +200,18 @@ impl Index {
                     }
                     *visits += 1;
                 }
-                let entries = usize::from(self.slots[slot])..usize::from(self.slots[slot + 1]);
                 for entry in &self.entries[entries] {
                     if entry.rank <= best {
                         break;
                     }
-                    if entry.key != key || !entry.needs.meets(&words.rough) {
+                    if entry.key != key || (entry.next ^ next) & entry.next_mask != 0 {
                         continue;
                     }
                     let tries = &mut tries[usize::from(entry.phrase)];
                     if *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
                         continue;
                     }
-                    if !starts_with(lower, at + KEY_BYTES, &entry.rest) {
+                    if !entry.rest.is_empty() && !starts_with(lower, at + 2 * KEY_BYTES, &entry.rest) {
                         continue;
                     }
                     let (owner, phrase) = &self.phrases[usize::from(entry.phrase)];
@@ -236,112 +230,141 @@ impl Index {
 }
 
 /// Where the words of a text begin, and a rough note of which words there are.
-struct Words {
+pub(super) struct Words {
     starts: Vec<u32>,
     noted: [u64; NOTE_BITS / 64],
-    rough: Rough,
 }
 
 impl Words {
-    fn new(text: &Text) -> Self {
-        let mut words = Self {
-            starts: Vec::with_capacity(text.shown.len() / 4 + 1),
-            noted: [0; NOTE_BITS / 64],
-            rough: Rough([0; 4]),
-        };
-        let shown = text.shown.as_slice();
-        let mut before = Byte::Other;
+    /// Reads `text` once. Calls `report` with every word that may be a code, in which joints count
+    /// as letters, and whether it has the shape of one.
+    pub(super) fn new(text: &Text, mut report: impl FnMut(Range<usize>, bool)) -> Self {
+        let Text { shown, lower } = text;
+        let mut words = Self { starts: Vec::with_capacity(shown.len() / 4 + 1), noted: [0; NOTE_BITS / 64] };
+        let mut address_end = 0;
         let mut at = 0;
-        while at < shown.len() {
-            let byte = BYTES[usize::from(shown[at])];
-            match byte {
-                Byte::Colon if shown[at..].starts_with(b"://") => at += address_len(&shown[at..]),
-                Byte::Quote if is_plain_field(&text.lower[at..]) => at += 1 + KEY_BYTES,
-                _ if byte.begins_word(before, shown.get(at + 1)) => words.note(at, &text.lower),
+        while let Some(byte) = shown.get(at) {
+            let start = at;
+            at += 1;
+            let first = CLASSES[usize::from(*byte)];
+            match first {
+                0 => continue,
+                COLON => {
+                    if shown[start..].starts_with(b"://") {
+                        address_end = start + address_len(&shown[start..]);
+                    }
+                    continue;
+                }
+                BEYOND => {
+                    if start >= address_end {
+                        words.note(start, lower);
+                    }
+                    continue;
+                }
                 _ => {}
             }
-            before = byte;
-            at += 1;
+            let mut classes = 0;
+            let ends = |byte: &u8| {
+                let class = CLASSES[usize::from(*byte)];
+                classes |= class;
+                class & WORD == 0
+            };
+            at += shown[at..].iter().position(ends).unwrap_or(shown.len() - at);
+            let word = start..at;
+            let is_field = matches!(shown[at..], [b'"' | b'\'', b':', ..]);
+            // The words of an address say nothing, nor do the names of fields that every error has.
+            if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&lower[word.clone()])) {
+                words.note_parts(&word, first, classes & WORD, text);
+            }
+            if !is_field {
+                // Every word may begin with a capital.
+                report(word, ((first & JOINT) | (classes & (JOINT | CAPITAL))) != 0);
+            }
         }
         words
     }
 
+    /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
+    /// `rate_limit` is none.
+    fn note_parts(&mut self, word: &Range<usize>, first: u8, others: u8, text: &Text) {
+        let is_whole = others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0;
+        if is_whole {
+            return self.note(word.start, &text.lower);
+        }
+        let mut before = 0;
+        for at in word.clone() {
+            let class = CLASSES[usize::from(text.shown[at])];
+            let begins = match class {
+                SMALL => before & (SMALL | CAPITAL | JOINT) == 0,
+                CAPITAL => {
+                    before & (CAPITAL | JOINT) == 0 || text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase)
+                }
+                DIGIT => before != DIGIT,
+                _ => false,
+            };
+            if begins {
+                self.note(at, &text.lower);
+            }
+            before = class;
+        }
+    }
+
     fn note(&mut self, at: usize, lower: &[u8]) {
         self.starts.push(at as u32);
-        let note = note(key(&lower[at..]));
-        self.noted[note / 64] |= 1 << (note % 64);
-        self.rough.add(note);
+        let head = head(&lower[at..]);
+        for note in [note(head), long_note(head)] {
+            self.noted[note / 64] |= 1 << (note % 64);
+        }
     }
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
-    fn may_hold(&self, needs: &[Vec<u16>]) -> bool {
-        let is_noted = |note: &u16| self.noted[usize::from(note / 64)] & (1 << (note % 64)) != 0;
-        needs.iter().all(|notes| notes.iter().any(is_noted))
-    }
-}
-
-/// What a byte of a text is, as far as words go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Byte {
-    Small,
-    Capital,
-    Digit,
-    Joint,
-    /// The first byte of a letter beyond ASCII.
-    Beyond,
-    Quote,
-    Colon,
-    Other,
-}
-
-impl Byte {
-    /// Whether a word begins here: `Error` in `APIError` is one, `limit` in `rate_limit` is none.
-    fn begins_word(self, before: Self, next: Option<&u8>) -> bool {
-        match self {
-            Self::Small => !matches!(before, Self::Small | Self::Capital | Self::Joint),
-            Self::Capital => !matches!(before, Self::Capital | Self::Joint) || next.is_some_and(u8::is_ascii_lowercase),
-            Self::Digit => before != Self::Digit,
-            Self::Beyond => true,
-            Self::Joint | Self::Quote | Self::Colon | Self::Other => false,
+    fn may_hold(&self, mut needs: &[u16]) -> bool {
+        let is_noted = |note: &u16| self.noted[usize::from(note / 64) % (NOTE_BITS / 64)] >> (note % 64) & 1 != 0;
+        while let Some((len, lists)) = needs.split_first() {
+            let (notes, others) = lists.split_at(usize::from(*len));
+            if !notes.iter().any(is_noted) {
+                return false;
+            }
+            needs = others;
         }
+        true
     }
 }
 
-const BYTES: [Byte; 256] = {
-    let mut bytes = [Byte::Other; 256];
+/// Classes of bytes, as far as words go; all others are zero.
+const SMALL: u8 = 1;
+const CAPITAL: u8 = 1 << 1;
+const DIGIT: u8 = 1 << 2;
+const JOINT: u8 = 1 << 3;
+const HYPHEN: u8 = 1 << 4;
+/// What a word consists of.
+const WORD: u8 = SMALL | CAPITAL | DIGIT | JOINT | HYPHEN;
+/// The first byte of a letter beyond ASCII, which is a word of its own.
+const BEYOND: u8 = 1 << 5;
+const COLON: u8 = 1 << 6;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        bytes[byte] = match byte as u8 {
-            b'a'..=b'z' => Byte::Small,
-            b'A'..=b'Z' => Byte::Capital,
-            b'0'..=b'9' => Byte::Digit,
-            b'_' => Byte::Joint,
-            0xc2.. => Byte::Beyond,
-            b'"' | b'\'' => Byte::Quote,
-            b':' => Byte::Colon,
-            _ => Byte::Other,
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' => SMALL,
+            b'A'..=b'Z' => CAPITAL,
+            b'0'..=b'9' => DIGIT,
+            b'_' => JOINT,
+            b'-' => HYPHEN,
+            0xc2.. => BEYOND,
+            b':' => COLON,
+            _ => 0,
         };
         byte += 1;
     }
-    bytes
+    classes
 };
 
-/// Whether a quote opens the name of a field that every error has. Such names say nothing.
-fn is_plain_field(lower: &[u8]) -> bool {
-    let (quote, name) = (lower[0], &lower[1..]);
-    PLAIN_FIELDS
-        .iter()
-        .any(|field| name.starts_with(field) && matches!(name[field.len()..], [q, b':', ..] if q == quote))
-}
-
-/// How far an address goes on after its scheme. Its words say nothing either.
+/// How far an address goes on after its scheme.
 fn address_len(shown: &[u8]) -> usize {
     shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
-        - 1
-}
-
-fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
-    start.is_empty() || text.len() >= at + start.len() && text[at..].iter().zip(start).all(|(a, b)| a == b)
 }
 
 fn pair(first: u8, second: u8) -> usize {

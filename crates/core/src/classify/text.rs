@@ -13,6 +13,9 @@ pub const HEAD_BYTES_MAX: usize = 5 * 1024;
 /// How much is read from the end: the innermost cause of a traceback is often its last line.
 pub const TAIL_BYTES_MAX: usize = 3 * 1024;
 
+/// How many bytes are checked together.
+const BLOCK_BYTES: usize = 16;
+
 /// Headers that state a cause. They are read as if they stood in front of the body.
 const SPEAKING_HEADERS: &[&str] = &[
     "x-amzn-errortype",
@@ -70,7 +73,7 @@ pub(super) fn flatten(input: &[u8], output: &mut Vec<u8>) {
     let html = looks_like_html(input);
     let mut at = 0;
     while at < input.len() {
-        let plain = input[at..].iter().position(|byte| SPECIAL[usize::from(*byte)]).unwrap_or(input.len() - at);
+        let plain = plain_len(&input[at..], output.last().copied().unwrap_or(b' '));
         output.extend_from_slice(&input[at..at + plain]);
         at += plain;
         let Some(byte) = input.get(at) else { break };
@@ -88,21 +91,29 @@ pub(super) fn flatten(input: &[u8], output: &mut Vec<u8>) {
     }
 }
 
-/// Bytes that need a look; every other byte is copied in runs.
-const SPECIAL: [bool; 256] = {
-    let mut special = [false; 256];
-    let mut byte = 0;
-    while byte < b' ' as usize {
-        special[byte] = true;
-        byte += 1;
+/// How many bytes need no look after `before` and are copied in one go.
+fn plain_len(input: &[u8], before: u8) -> usize {
+    if input.first().is_none_or(|first| is_special(before, *first)) {
+        return 0;
     }
-    special[b'\\' as usize] = true;
-    special[b'<' as usize] = true;
-    // A blank is special only so that several become one.
-    special[b' ' as usize] = true;
-    special[0xe2] = true;
-    special
-};
+    let mut len = 1;
+    // Most blocks have no such byte, which the compiler finds out for all of its bytes at once.
+    while let Some(block) = input[len - 1..].first_chunk::<{ BLOCK_BYTES + 1 }>() {
+        let pairs = block.iter().zip(&block[1..]);
+        if pairs.fold(false, |special, (before, byte)| special | is_special(*before, *byte)) {
+            break;
+        }
+        len += BLOCK_BYTES;
+    }
+    let rest = input[len - 1..].windows(2).position(|pair| is_special(pair[0], pair[1]));
+    rest.map_or(input.len(), |rest| len + rest)
+}
+
+/// Whether a byte needs a look. A blank does after another, so that several become one.
+#[inline]
+fn is_special(before: u8, byte: u8) -> bool {
+    (byte < b' ') | (byte == b'\\') | (byte == b'<') | (byte == 0xe2) | ((byte == b' ') & (before == b' '))
+}
 
 /// Whether tags should be dropped. Only the first part is searched: pages say so at once.
 fn looks_like_html(input: &[u8]) -> bool {
