@@ -24,6 +24,7 @@ mod grpc;
 mod huggingface;
 mod java;
 mod langchain;
+mod languages;
 mod litellm;
 mod llamacpp;
 mod lmstudio;
@@ -64,6 +65,7 @@ const GROUPS: &[&[Rule]] = &[
     together::RULES,
     huggingface::RULES,
     chinese::RULES,
+    languages::RULES,
     github::RULES,
     litellm::RULES,
     ollama::RULES,

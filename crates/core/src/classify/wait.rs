@@ -174,12 +174,13 @@ fn may_state_wait(kind: FailureKind) -> bool {
         | FailureKind::QuotaExhausted
         | FailureKind::Overloaded
         | FailureKind::ServerError
+        // One request above an allowance per minute: some providers state the window all the same.
+        | FailureKind::ContextLimit
         | FailureKind::Timeout => true,
         FailureKind::NetworkTransient
         | FailureKind::NetworkPermanent
         | FailureKind::ModelUnavailable
         | FailureKind::AuthError
-        | FailureKind::ContextLimit
         | FailureKind::ContentFilter
         | FailureKind::InvalidRequest
         | FailureKind::StateLost
