@@ -64,7 +64,7 @@ pub const BENIGN: &[Benign] = &[
     // What a reader is told about failures in general.
     benign(
         "benign.explanation",
-        r#"^[^:{]{0,120}\b(?:maps? to|(?:is|are|gets?) mapped to|can be (?:triggered|caused) by|(?:is|are) (?:returned|raised|thrown|sent|used|emitted) (?:when|if|for)|means (?:that|when|the|you|your|a|an|no|it)|stands for|(?:happens|occurs|appears) (?:when|if)|(?:tells|indicates to) the (?:client|caller|user))\b.*"#,
+        r#"^[^:{]{0,120}\b(?:maps? to|(?:is|are|gets?) mapped to|can be (?:triggered|caused) by|(?:is|are) (?:returned|raised|thrown|sent|used|emitted) (?:when|if|for)|means (?:that|when|the|you|your|a|an|no|it)|stands for|(?:happens|occurs|appears) (?:when|if)|(?:tells|indicates to) the (?:client|caller|user)|we (?:return|respond with|reply with|send back|treat|map|retry))\b.*"#,
         "499 can be triggered by different paths",
     ),
     benign(

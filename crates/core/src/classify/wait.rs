@@ -58,6 +58,8 @@ const fn wait(form: Form, pattern: &'static str) -> Wait {
 
 /// Every way a body states a wait, the most exact first.
 pub(super) const WAITS: &[Wait] = &[
+    // With its fraction, where the field beside it is rounded.
+    wait(Form::Duration, r"\bretry in ((?:\d{1,4}m)?\d{1,6}\.\d{1,12}s)\b"),
     wait(Form::Duration, r#"retry_?delay['"]?: ?['"]?DURATION"#),
     wait(Form::Duration, r#"quota_?reset_?delay['"]?: ?['"]?DURATION"#),
     wait(Form::Millis, r#"retry[-_]?after[-_]?(?:ms|millis)['"]?[:=] ?['"]?NUMBER"#),

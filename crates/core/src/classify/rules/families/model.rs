@@ -124,7 +124,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:has|have|was|were|is|are|been) (?:been )?(?:sunset|retired|decommissioned|deprecated and|discontinued|end-of-life|phased out|superseded|shut off)\b",
             r"\b(?:migrate|switch|upgrade|move) to (?:the )?(?:gpt|claude|gemini|mistral|llama|qwen|deepseek|command|grok|phi|newer|another|a newer|a different|\S{1,30} model)",
             r"\bmodel\b~\b(?:not part of|not included|not covered|isn't part|not offered|not in your|not yours|withdrawn|no longer)\b",
-            r"\bdeployment\b~\b(?:missing|does not|not found|is gone|doesn't|unknown|deleted)\b",
+            r"\bdeployment\b~\b(?:missing|does not|not found|doesn't|unknown)\b",
             r"\bmodel manifest\b~\b(?:does not exist|not found|failed)\b",
 
             r"\bno (?:\S{1,12} )?(?:inference )?(?:endpoint|deployment|model|adapter|lora|engine|function)s? (?:is |was |are |were )?(?:deployed|available|found|configured|serving|registered|running|hosted|exists?|matching|named)\b",

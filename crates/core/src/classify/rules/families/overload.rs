@@ -87,11 +87,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .text(&[
             r"\btoo much (?:traffic|load|demand)\b",
-            r"\b(?:receiving|handling|seeing|facing|experiencing) (?:\S{1,14} ){0,4}(?:traffic|load|demand|volume|requests)\b",
+            r"\b(?:receiving|handling|facing|experiencing) (?:\S{1,14} ){0,4}(?:traffic|load|demand|volume|requests)\b",
             r"\bstill (?:downloading|loading|starting|warming|initializing|pulling|deploying)\b",
             r"\bnot (?:loaded|ready|started) yet\b",
             r"\b(?:workers?|gpus?|slots?|replicas?|servers?) (?:are |is )?(?:all |currently )?(?:occupied|busy|taken|full)\b",
-            r"\b(?:retry|try again) (?:in a (?:moment|bit|while|minute|few)|shortly|soon)\b",
 
             r"\b(?:service|server|engine|backend|worker|instance|endpoint|api|system|runner|llm) (?:is )?(?:not ready|not yet ready|starting up|still starting|warming up|initializing|not available yet)\b",
             r"\bmax(?:imum)? (?:concurrency|concurrent requests|queue (?:size|depth|length)|number of (?:queued|pending|concurrent))\b",

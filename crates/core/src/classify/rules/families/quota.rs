@@ -200,7 +200,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bspent (?:its|your|the|their) \S{1,12} (?:limit|budget|credit|allowance)\b",
             r"\b(?:monthly|daily|weekly|annual) (?:\S{1,14} ){0,3}(?:budget|cap|allotment|allocation|allowance|quota|limit)\b~\b(?:depleted|exhausted|hit|reached|exceeded|used|gone|spent|over)\b",
             r"\b(?:hit|reached|exceeded|used|spent|over) (?:\S{1,14} ){0,3}(?:monthly|daily|weekly|annual) (?:\S{1,14} ){0,2}(?:budget|cap|allotment|allocation|allowance|quota|limit)\b",
-            r"\b(?:quota|billing|credits?|balance|budget|plan|subscription)\b~\b(?:exhausted|depleted|expired|used up|ran out|insufficient|overdue|past due|suspended)\b",
+            r"\b(?:quota|billing|credits?|balance|plan|subscription)\b~\b(?:exhausted|depleted|expired|used up|ran out|insufficient|overdue|past due|suspended)\b",
 
             r"\btrial\b~\b(?:exhausted|over|ended|expired|used up|finished)\b",
             r"\bused all (?:of )?your\b",
