@@ -143,7 +143,10 @@ fn decide(
         precedence: rule.precedence(),
         window: rule.window,
     });
-    let by_rule = by_rule.filter(|verdict| !is_excuse(verdict, status));
+    let is_answer = evidence.surface == Surface::Http && is_whole_answer(evidence, text);
+    let by_rule = by_rule
+        .filter(|verdict| !is_excuse(verdict, status))
+        .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
     let by_status = status.and_then(status::meaning);
     let by_transport = evidence.transport.map(|transport| transport_meaning(transport, evidence.surface));
     let by_exit = evidence.exit.and_then(exit_meaning);
@@ -222,6 +225,22 @@ fn exit_meaning(exit: Exit) -> Option<(FailureKind, &'static str)> {
         Exit::Signal(_) => (FailureKind::ProcessDied, "exit.signal"),
         Exit::OutOfMemory => (FailureKind::ProcessDied, "exit.out_of_memory"),
     })
+}
+
+/// Whether a response holds an answer that came to its end. What it talks about is no failure.
+fn is_whole_answer(evidence: &Evidence<'_>, text: &Text) -> bool {
+    const ENDINGS: [&str; 5] = [
+        "\"finish_reason\":\"stop\"",
+        "\"finish_reason\": \"stop\"",
+        "\"end_turn\"",
+        "\"finishreason\":\"stop\"",
+        "\"finishreason\": \"stop\"",
+    ];
+    let says = |words: &str| memchr::memmem::find(&text.lower, words.as_bytes()).is_some();
+    evidence.status.is_some_and(|status| status / 100 == 2)
+        && ENDINGS.into_iter().any(says)
+        && !says("\"error\":{")
+        && !says("\"error\": {")
 }
 
 /// A response that claims success but holds no answer.

@@ -210,6 +210,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.general", AuthError)
         .hint()
         .text(&[
+            r"\b(?:access|permissions?|privileges?)\b~\bdenied\b",
+            r"^denied\b",
+
             r"\blicen[sc]e\b~\b(?:failed|invalid|expired|missing|denied|not|check)\b",
             r"\b(?:unregistered|unknown|anonymous|unauthenticated|unverified|unapproved) (?:callers?|users?|clients?|accounts?|devices?|apps?)\b",
             r"\bestablished identity\b",

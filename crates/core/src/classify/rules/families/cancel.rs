@@ -28,6 +28,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("request canceled by user"),
     rule("cancel.words", Cancelled)
         .text(&[
+            r"\bsignal: interrupt\b",
+
             "^(?:error: )?(?:cancell?ed|aborted!?|interrupted)[.!]?$",
             r"\b(?:operation|request|task|call|query|run|job|turn|execution|generation|response|tool|stream|message|action|process|command|context|conversation|completion|it|fetch|promise|rpc|query)\b(?: ['\x22`]?[\w.-]{1,40}['\x22`]?)? (?:was |has been |is |were |got )?(?:cancell?ed|aborted|interrupted)\b",
             r"\bcontext cancell?ed\b",

@@ -118,9 +118,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bstart a new (?:chat|conversation|session|thread)\b~\b(?:long|limit|compact|length|context)\b",
 
             r"\bmax(?:imum)?[_ ](?:model[_ ]len|seq(?:uence)?[_ ]len(?:gth)?|position_embeddings|context)\b~(?:exceed|greater|longer|larger|\d)",
-            r"\b(?:n_ctx|num_ctx|max_model_len|max_seq_len|max_position_embeddings)\b",
+            r"\b(?:n_ctx|num_ctx|max_model_len|max_seq_len|max_position_embeddings)\b~\b(?:exceed\w{0,3}|too|larger|longer|greater|more)\b",
             r"\bsequence (?:length |is )?(?:too long|exceeds|longer|of \d)",
-            r"\bcontext[- _](?:length|window|size|limit)\b",
+            r"\bexceed\w{0,3} (?:\S{1,14} ){0,3}(?:n_ctx|num_ctx|max_model_len|max_seq_len|max_position_embeddings)\b",
             r"\bcontext (?:is |was |has )?(?:too (?:long|large|big)|full|exhausted|overflow\w{0,3}|exceeded)\b",
             r"\b(?:kv|key-value) cache\b~\b(?:exceed|too small|full|not enough|out of)",
             r"\b(?:too many|number of|total|maximum|max) (?:\S{1,12} ){0,3}tokens\b~\b(?:cannot exceed|exceeds?|exceeded|more than|over|allowed is|limit is)\b",

@@ -109,7 +109,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: ['\x22`(\[]?[\w./:@-]{1,80}['\x22`)\]]?)? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
             r"\bmodel\b(?:[^.;]|\.\S){0,90}\b(?:has been|was|is) (?:deprecated|retired|decommissioned|discontinued|shut down|removed|sunset|turned off)",
-            r"\b(?:has|have) reached (?:its |their )?end of (?:its )?life",
+            r"\b(?:has|have) reached (?:its |their |the )?end of (?:its )?life",
             r"\bno (?:available |healthy |active |allowed )?(?:providers?|endpoints?|channels?|distributors?|instances?|backends?|routes?|upstreams?|accounts?)\b(?: is| are)?~\bmodel\b",
             r"\bno (?:allowed |available )?(?:providers|endpoints)\b~(?:available|found|matching|support)",
             r"\bmodel\b(?:[^.;]|\.\S){0,60}\bend[- ]of[- ]life\b",

@@ -237,6 +237,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnetwork error\b",
         ])
         .code(&[
+            "NoBrokersAvailable",
+            "NoNodesAvailable",
+            "NoHostsAvailable",
+            "ServerSelectionError",
+            "ServerUnavailable",
+
             "MongoNetworkError",
             "ConnectionForced",
             "AMQPConnectionError",

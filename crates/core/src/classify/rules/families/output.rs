@@ -223,6 +223,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\b(?:model|llm|assistant|agent|parser) (?:output|response|reply|answer|completion|result)\b~\b(?:missing|lacks?|without|invalid|wrong|bad|malformed|not|unexpected|incomplete)\b",
+            r"\bmissing (?:the )?expected\b",
+
             r"\b(?:reply|answer|response|output|message|completion|result)\b~\b(?:neither|nor tool|no text|no tool|nothing|unusable|unreadable|gibberish|garbage|garbled|nonsense)\b",
             r"\bnot among the (?:tools|functions|options|choices|allowed)\b",
             r"\bunterminated\b",
