@@ -78,6 +78,11 @@ pub const BENIGN: &[Benign] = &[
         "Most errors such as 429 Too Many Requests are retried",
     ),
     benign(
+        "benign.fact_sheet",
+        r"^\s*(?:(?:rate limits|limits|pricing|context window|usage)\b[^:{]{0,20}: [^{]*|authentication: (?:pass|use|send|set|add|include)\b[^{]*)$",
+        "Rate limits: 50 requests per minute on the free tier",
+    ),
+    benign(
         "benign.table_of_tabs",
         r"^[A-Za-z][\w /().-]{0,50}\t[^\t]{0,60}\t[^\t]{0,200}$",
         "retry-after\t2\tIn seconds, if the rate limit was reached",
@@ -134,7 +139,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.bullet",
-        r"^\s*(?:-|\*|•) (?:`[^`]+`|\d\d\d(?:/\d\d\d)*|[45]xx)\s*(?::|—|-|–) .*",
+        r"^\s*(?:-|\*|•) (?:`[^`]+`|\d\d\d(?:/\d\d\d)*|[45]xx)\s*(?::|—|-|–|\().*",
         "- 401/403: invalid key or insufficient permissions.",
     ),
     benign(
@@ -159,7 +164,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.advice",
-        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note:|tip:|not an? (?:\w+ ){0,2}(?:issue|problem|error|failure)\b|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|may|might|will)\b|we (?:should|could|can|now|also) (?:retry|handle|map|treat|use|add|see|back|catch)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
+        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note:|tip:|not an? (?:\w+ ){0,2}(?:issue|problem|error|failure)\b|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|may|might|will)\b|we (?:should|could|can|now|also) (?:retry|handle|map|treat|use|add|see|back|catch)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|(?:classify|treat|map|convert|detect|propagate|rename|document|refactor|introduce|implement|bump|surface) [a-z`]|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
         "If you see 429 Too Many Requests, lower your request rate.",
     ),
 ];

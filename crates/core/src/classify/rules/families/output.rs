@@ -91,6 +91,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("The answer contains malformed JSON"),
     rule("output.schema", BadOutput)
         .text(&[
+            r"\binvalid structured output\b",
+            r"\bstructured output\b~\b(?:invalid|missing|must|fail\w{0,3}|not)\b",
+            r"\bexpected (?:a |an |exactly one |one )?(?:tool_use|tool call|function call|json|structured|object)\b~\b(?:but|got|found|received|instead)\b",
+
             "validationerror: ",
             r"\binvalid (?:input|option|enum value|literal value|discriminator value|string|union): ?(?:expected|must)\b",
             r"\bexpected `\w{1,20}`, got `\w{1,20}`",

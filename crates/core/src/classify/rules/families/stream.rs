@@ -7,6 +7,8 @@ use crate::kind::FailureKind::{NetworkTransient, StreamInterrupted};
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("stream.cut", StreamInterrupted)
         .text(&[
+            r"\b(?:stream|body|chunk|response|sse|trailer)\b~\bunexpected (?:eof|end of)\b",
+
             r"\bdid not receive (?:a |the )?(?:done|final|complet|success|terminat)",
             r"\b(?:answer|response|message|generation|output) (?:was |has been |got )?(?:stopped|ended|broke off|cut) (?:early|midway|unexpectedly|abruptly|before)",
             r"\bpremature(?:ly)? (?:close|end|closed|ended|eof|terminated)",
