@@ -3,7 +3,9 @@
 //! Every group is a file of the same shape: a `RULES` table of name, kind, codes, phrases, an
 //! example that the rule must decide and, where it is easily confused, texts that it must not.
 //! Families of phrases that many providers share are in `families/`; a provider's own file holds
-//! only what is its own. To add a rule, add it with an example: the tests do the rest.
+//! only what is its own. In each family the rules named `general` hold words that are broad on
+//! purpose and weigh one degree less than the exact ones, so that they cover messages nobody has
+//! seen and never overrule one that somebody has. To add a rule, add it with an example: the tests do the rest.
 
 mod agents;
 mod anthropic;

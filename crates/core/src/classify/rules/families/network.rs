@@ -152,6 +152,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.address", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\bexpected (?:url|uri) scheme\b",
+            r"\bno (?:scheme|protocol|hostname) (?:was |is )?(?:found|given|specified|provided|present)\b",
+
             r"\bunsupported (?:protocol|scheme|url scheme|url)\b",
             r"\b(?:url|uri)\b~\b(?:scheme (?:is )?(?:not supported|missing|isn't|must be)|not supported|is malformed|missing (?:scheme|host|protocol)|isn't a valid|bad/illegal)",
             r"\b(?:scheme|protocol) ['\x22]?\S{0,20}['\x22]? ?(?:is )?(?:not supported|not allowed|isn't|missing|unknown)\b",

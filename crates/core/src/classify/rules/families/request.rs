@@ -147,6 +147,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\b(?:unsupported|unknown|invalid|disallowed|unrecognized) (?:\S{1,14} )?(?:type|format|extension|codec|language|version|model parameter|size|mode|media|region parameter)\b",
+            r"\bsupported (?:types|formats|values|extensions|modes|languages)\b",
+
             r"\binput should be\b",
             r"\bdimensions?\b~\b(?:exceed|too|larger|at least|at most)",
             r"\bunknown (?:field|name|key|argument|parameter|option|property|flag|attribute)\b",
