@@ -8,7 +8,8 @@
 //!    five degrees. A **decisive** cause beats everything (no money is no money, whatever the
 //!    status). A **cause** beats a **class** (`rate_limit_error` around "model overloaded").
 //!    A class beats the **status** (a 403 whose code is `rate_limited`). A status beats a
-//!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1";
+//!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1".
+//!    Where nothing of all that is known, the [`surface`] itself is evidence, the least of all;
 //! 3. between equal weights, the kind that leaves the caller fewer choices;
 //! 4. between equal kinds, what stands first in the table: a provider's own words before the
 //!    families of phrases that many share.
@@ -35,6 +36,7 @@ mod message;
 mod phrase;
 mod rule;
 mod rules;
+mod surface;
 mod table;
 mod user;
 
@@ -141,6 +143,10 @@ fn decide(
         precedence: rule.precedence(),
         window: rule.window,
     });
+    let is_answer = evidence.surface == Surface::Http && is_whole_answer(evidence, text);
+    let by_rule = by_rule
+        .filter(|verdict| !is_excuse(verdict, status))
+        .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
     let by_status = status.and_then(status::meaning);
     let by_transport = evidence.transport.map(|transport| transport_meaning(transport, evidence.surface));
     let by_exit = evidence.exit.and_then(exit_meaning);
@@ -159,12 +165,19 @@ fn decide(
         .into_iter()
         .chain(others)
         .reduce(|best, next| if next.precedence > best.precedence { next } else { best })
-        .unwrap_or(Verdict {
-            kind: FailureKind::Unknown,
-            rule: Cow::Borrowed(benign.unwrap_or(NO_RULE)),
-            precedence: 0,
-            window: false,
+        .unwrap_or_else(|| {
+            let by_surface = surface::meaning(evidence, &text.lower, benign.is_some());
+            let (kind, rule) = by_surface.unwrap_or((FailureKind::Unknown, benign.unwrap_or(NO_RULE)));
+            Verdict { kind, rule: Cow::Borrowed(rule), precedence: 0, window: false }
         })
+}
+
+/// Whether a verdict blames the server in general terms while the status blames the caller:
+/// "returned 401, the endpoint may be temporarily unavailable".
+fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
+    verdict.kind == FailureKind::ServerError
+        && verdict.precedence <= rule::precedence(Weight::Class, FailureKind::ServerError)
+        && matches!(status, Some(401 | 402 | 403 | 404 | 407 | 429))
 }
 
 /// Rate limit or quota, by the wait that was stated.
@@ -212,6 +225,22 @@ fn exit_meaning(exit: Exit) -> Option<(FailureKind, &'static str)> {
         Exit::Signal(_) => (FailureKind::ProcessDied, "exit.signal"),
         Exit::OutOfMemory => (FailureKind::ProcessDied, "exit.out_of_memory"),
     })
+}
+
+/// Whether a response holds an answer that came to its end. What it talks about is no failure.
+fn is_whole_answer(evidence: &Evidence<'_>, text: &Text) -> bool {
+    const ENDINGS: [&str; 5] = [
+        "\"finish_reason\":\"stop\"",
+        "\"finish_reason\": \"stop\"",
+        "\"end_turn\"",
+        "\"finishreason\":\"stop\"",
+        "\"finishreason\": \"stop\"",
+    ];
+    let says = |words: &str| memchr::memmem::find(&text.lower, words.as_bytes()).is_some();
+    evidence.status.is_some_and(|status| status / 100 == 2)
+        && ENDINGS.into_iter().any(says)
+        && !says("\"error\":{")
+        && !says("\"error\": {")
 }
 
 /// A response that claims success but holds no answer.

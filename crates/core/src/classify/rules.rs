@@ -3,7 +3,9 @@
 //! Every group is a file of the same shape: a `RULES` table of name, kind, codes, phrases, an
 //! example that the rule must decide and, where it is easily confused, texts that it must not.
 //! Families of phrases that many providers share are in `families/`; a provider's own file holds
-//! only what is its own. To add a rule, add it with an example: the tests do the rest.
+//! only what is its own. In each family the rules named `general` hold words that are broad on
+//! purpose and weigh one degree less than the exact ones, so that they cover messages nobody has
+//! seen and never overrule one that somebody has. To add a rule, add it with an example: the tests do the rest.
 
 mod agents;
 mod anthropic;
@@ -24,6 +26,7 @@ mod grpc;
 mod huggingface;
 mod java;
 mod langchain;
+mod languages;
 mod litellm;
 mod llamacpp;
 mod lmstudio;
@@ -47,7 +50,7 @@ mod xai;
 use super::rule::Rule;
 
 /// Grows with every change of meaning, so that a log tells which table decided.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 const GROUPS: &[&[Rule]] = &[
     openai::RULES,
@@ -64,6 +67,7 @@ const GROUPS: &[&[Rule]] = &[
     together::RULES,
     huggingface::RULES,
     chinese::RULES,
+    languages::RULES,
     github::RULES,
     litellm::RULES,
     ollama::RULES,
@@ -102,6 +106,7 @@ const GROUPS: &[&[Rule]] = &[
     families::output::RULES,
     families::cancel::RULES,
     families::server::RULES,
+    families::exceptions::RULES,
 ];
 
 /// Every rule, group by group.

@@ -41,7 +41,7 @@ fn every_rule_is_well_formed() {
         assert!(!rule.codes.is_empty() || !rule.texts.is_empty(), "{} matches nothing", rule.name);
         for text in rule.texts {
             let classes = text.replace("\\S", "").replace("\\W", "").replace("\\D", "");
-            assert_eq!(classes, classes.to_lowercase(), "{}: texts are matched in lower case", rule.name);
+            assert_eq!(classes, classes.to_ascii_lowercase(), "{}: texts are matched in lower case", rule.name);
             match phrase::Phrase::new(text) {
                 Err(error) => wrong.push(format!("{}: {text}: {error:?}", rule.name)),
                 Ok(phrase) => {

@@ -58,6 +58,8 @@ const fn wait(form: Form, pattern: &'static str) -> Wait {
 
 /// Every way a body states a wait, the most exact first.
 pub(super) const WAITS: &[Wait] = &[
+    // With its fraction, where the field beside it is rounded.
+    wait(Form::Duration, r"\bretry in ((?:\d{1,4}m)?\d{1,6}\.\d{1,12}s)\b"),
     wait(Form::Duration, r#"retry_?delay['"]?: ?['"]?DURATION"#),
     wait(Form::Duration, r#"quota_?reset_?delay['"]?: ?['"]?DURATION"#),
     wait(Form::Millis, r#"retry[-_]?after[-_]?(?:ms|millis)['"]?[:=] ?['"]?NUMBER"#),
@@ -174,12 +176,13 @@ fn may_state_wait(kind: FailureKind) -> bool {
         | FailureKind::QuotaExhausted
         | FailureKind::Overloaded
         | FailureKind::ServerError
+        // One request above an allowance per minute: some providers state the window all the same.
+        | FailureKind::ContextLimit
         | FailureKind::Timeout => true,
         FailureKind::NetworkTransient
         | FailureKind::NetworkPermanent
         | FailureKind::ModelUnavailable
         | FailureKind::AuthError
-        | FailureKind::ContextLimit
         | FailureKind::ContentFilter
         | FailureKind::InvalidRequest
         | FailureKind::StateLost

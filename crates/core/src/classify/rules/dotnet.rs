@@ -64,17 +64,6 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&["openssl::ssl::sslerror~certificate"])
         .example("OpenSSL::SSL::SSLError: certificate verify failed"),
-    connection("php.curl_timeout", Timeout)
-        .decisive()
-        .text(&[r"curl error 28\b"])
-        .example("cURL error 28: Operation timed out after 30001 milliseconds"),
-    connection("php.curl_connect", NetworkTransient)
-        .text(&[r"curl error (?:7|52|55|56)\b"])
-        .example("cURL error 7: Failed to connect to localhost port 1"),
-    rule("php.curl_permanent", NetworkPermanent)
-        .decisive()
-        .text(&[r"curl error (?:1|3|6|47|51|60|77)\b"])
-        .example("cURL error 6: Could not resolve host: x"),
     rule("php.time", Timeout)
         .text(&["maximum execution time of"])
         .example("Maximum execution time of 30 seconds exceeded"),

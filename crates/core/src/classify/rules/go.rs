@@ -52,6 +52,7 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"malformed HTTP response "SSH-2.0-OpenSSH""#),
     rule("go.unexpected_eof", StreamInterrupted)
         .text(&[
+            r"unexpected eof reading\b",
             r"(?:body|stream|chunk|read\w{0,4})[^.]{0,30}: unexpected eof",
             "^unexpected eof$",
             "unexpected eof while (?:decoding|parsing|streaming|reading (?:the )?(?:body|response|stream|chunk))",

@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("posix.ENOTFOUND", NetworkPermanent)
         .decisive()
         .code(&["ENOTFOUND", "EAI_NONAME", "EAI_NODATA", "ENODATA", "EAI_ADDRFAMILY", "EAI_SERVICE"])
-        .text(&[r"\berrno (?:-2|-5|8|11001)\b", r"\b(?:errno|error) 11001\b"])
+        .text(&[r"\berrno (?:-2|-5|11001)\b", r"\berrno 8\]? nodename", r"\b(?:errno|error) 11001\b"])
         .not(&["NameResolutionError: Failed to resolve 'x' ([Errno -3] Temporary failure in name resolution)"])
         .example("getaddrinfo ENOTFOUND api.no-such.test"),
     rule("posix.EPROTO", NetworkPermanent)

@@ -6,8 +6,30 @@ use crate::kind::FailureKind::{Cancelled, ProcessDied, StateLost, Timeout};
 pub(super) const RULES: &[Rule] = &[
     rule("process.oom", ProcessDied)
         .decisive()
-        .code(&["OOMKilled"])
+        .code(&[
+            "OutOfMemory",
+            "out_of_memory",
+            "ErrorOutOfDeviceMemory",
+"OOMKilled"])
         .text(&[
+            r"\bout of (?:\S{1,12} )?memory\b~\b(?:kill|terminat|crash|exit|alloc|error|fatal|abort)",
+            r"\bmemory allocation of \d{1,18} bytes failed\b",
+            r"\ballowed memory size of\b",
+            r"\bout of memory[!.]?$",
+            r"^out of memory\b",
+            r"\bunable to allocate\b",
+            r"\bmemory limit (?:exceeded|reached|of)\b",
+            r"\b(?:exceeded|over|above|beyond) (?:the |its )?memory limit\b",
+            r"\bmemory exhausted\b",
+            r"\binsufficient memory\b",
+            r"\bnot enough (?:\S{1,12} )?memory\b",
+            r"\blow memory killer\b|\blowmemorykiller\b|\bjetsam\b|\bearlyoom\b|\bsystemd-oomd\b",
+            r"\bcuda(?:malloc)?\b~\b(?:out of memory|failed)\b",
+            r"\bcublas_status_\w{4,30}\b",
+            r"\bout of (?:gpu|device|host|video|vram|system|physical|virtual) memory\b",
+            r"\bmps backend out of memory\b",
+            r"\bhip error\b|\brocm error\b|\bvulkan\b~\b(?:out of|devicelost|device lost)\b",
+
             r"\boom[-_ ]?kill",
             r"\bout of memory: killed process",
             r"\boutofmemory\b",
@@ -42,6 +64,29 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.core", ProcessDied)
         .decisive()
         .text(&[
+            r"\bbuffer overflow detected\b",
+            r"\bstack overflow detected\b",
+
+            r"\bsegfault\b",
+            r"\bsegmentation violation\b",
+            r"\bfatal runtime error\b",
+            r"\bfatal error has been detected by the java\b",
+            r"\bhs_err_pid\d",
+            r"\bpanicked at\b",
+            r"\b(?:kernel pid|runtime) terminat(?:ed|ing)\b",
+            r"\berl_crash\.dump\b",
+            r"\bassertion\b~\bfailed\b~\babort",
+            r"\bheap corruption\b",
+            r"\bcorrupted size vs\. prev_size\b",
+            r"\bmunmap_chunk\b|\bmalloc\(\): \w",
+            r"\binternal clr error\b",
+            r"\bcore dump(?:ed)?\b",
+            r"\bminidump\b",
+            r"\bcrash ?(?:dump|report) (?:written|saved|generated)\b",
+            r"\bgpu process\b~\b(?:crash|gone|exited)",
+            r"\brender(?:er)? process (?:gone|crashed|killed|exited)\b",
+            r"\b0xc000000[05d]\w{0,2}\b",
+
             "std::bad_alloc",
             "terminate called after throwing",
             "trace/bpt trap",
@@ -61,6 +106,16 @@ pub(super) const RULES: &[Rule] = &[
         .example("Aborted (core dumped)"),
     rule("process.killed", ProcessDied)
         .text(&[
+            r"\bnot be restarted\b",
+            r"\bserver got closed\b",
+            r"\bfatal state\b",
+            r"\btoo many (?:restarts|start retries|crashes)\b",
+            r"\bworker timeout \(pid",
+            r"\bstart request repeated too quickly\b",
+            r"\bexited too quickly\b",
+            r"\bcode=(?:killed|dumped|exited)\b",
+            r"\bstatus=\d{1,3}/[a-z]{2,12}\b",
+
             r"line \d{1,6}: \d{1,8} (?:killed|terminated|aborted|hangup)\b",
             "zsh: (?:killed|terminated|abort)",
             r"^(?:killed|terminated|aborted|hangup)\b",
@@ -70,6 +125,18 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.command_missing", ProcessDied)
         .decisive()
         .text(&[
+            r"\bexec\b \S{1,60} failed\b",
+            r"\b(?:sh|bash|zsh|dash|ash|fish|ksh)\b: (?:line )?(?:\d{1,5}: )?(?:\S{1,60}: )?(?:command )?(?:not found|permission denied|cannot execute|no such file or directory|bad interpreter)",
+            r"\bbad interpreter\b",
+            r"\bexec user process caused\b",
+            r"\b(?:library|image) not loaded\b",
+            r"\berror while loading shared libraries\b",
+            r"\bcannot open shared object file\b",
+            r"\bsymbol (?:lookup error|not found)\b",
+            r"\bundefined symbol\b",
+            r"\bcould not find or load main class\b",
+            r"\bcould not create the java virtual machine\b",
+
             "failed to run command",
             "cannot run program",
             "error=2, no such file",
@@ -103,6 +170,55 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\bserver shut ?down\b",
+            r"\bshut down unexpectedly\b",
+            r"\bunknown command\b",
+            r"\bmissing script\b",
+            r"\bcannot find (?:package|module|the (?:file|path|module))\b",
+            r"\bliveness probe\b",
+            r"\bwill be restarted\b",
+            r"\bbuffer overflow detected\b",
+            r"\bfailed to start\b",
+            r"\bexit [1-9]\d{0,2}\b",
+            r"\bexiterror\b",
+            r"\bterminated$",
+            r"\bterminated by\b",
+
+            r"\bentered fatal state\b",
+            r"\bfatal state\b",
+            r"\bexited too quickly\b",
+            r"\bstart request repeated too quickly\b",
+            r"\bfailed with result\b",
+            r"\bmain process exited\b",
+            r"\bworker timeout\b",
+            r"\bnot be restarted\b",
+            r"\bserver (?:\S{1,30} )?crashed\b",
+            r"\bcrashed \d{1,3} times\b",
+            r"\bcrash(?:ed|ing)? (?:loop|unexpectedly|repeatedly)\b",
+            r"\bchild exited\b",
+            r"\bexited (?:with|code|status|\()\b~[1-9]",
+            r"\bexited \(\d{1,3}\)",
+            r"\bexit(?:ed)? (?:with )?(?:error )?code:? ?\[?-?[1-9]\d{0,9}\b",
+            r"\bexit status:? [1-9]",
+            r"\bexit_?code\b[^a-z0-9]{1,4}-?[1-9]",
+            r"\breturn ?code\b[^a-z0-9]{1,4}-?[1-9]\d{0,3}\b",
+            r"\breturned non-zero\b",
+            r"\berrored with exit code\b",
+            r"\bquit unexpectedly\b",
+            r"\bterminated unexpectedly\b",
+            r"\b(?:process|worker|server|runner|agent|container|pane|session|subprocess|daemon) (?:\S{1,40} )?(?:is |was |has |had )?(?:no longer running|not running|not alive|stopped responding|vanished|disappeared|been killed)\b",
+            r"\bpane (?:\S{1,12} )?(?:is |was )?(?:dead|gone|exited)\b",
+            r"\brestart(?:ing|ed)? (?:loop|\(\d)",
+            r"\btoo many (?:restarts|start retries|crashes)\b",
+            r"\bserver got closed\b",
+            r"\b(?:unhandled|uncaught) (?:exception|rejection|error|promise)\b",
+            r"\bdied (?:unexpectedly|while|during|before|with|on)\b",
+            r"\blost (?:the )?(?:child|worker|runner|process)\b",
+            r"\b(?:process|child|worker) (?:has )?(?:died|crashed)\b",
+            r"\bcrash(?:ed|es)\b",
+            r"\bunclean exit\b",
+            r"\bsubprocess (?:error|failed|failure)\b",
+
             r"\bcommand failed: \S",
             r"\b(?:backend|daemon|gateway|service|sidecar|language server|helper|app-server|extension host) (?:has |was )?(?:stopped|exited|crashed|terminated|died)\b",
             "process finished with exit code [1-9]",
@@ -158,6 +274,12 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.docker", ProcessDied)
         .decisive()
         .text(&[
+            r"\bis restarting, wait until\b",
+            r"\bcannot start (?:service|container)\b",
+            r"\berror response from daemon\b~\b(?:cannot|failed|oci|driver|conflict)\b",
+            r"\bliveness probe failed\b",
+            r"\bfailed to create (?:shim|containerd|task)\b",
+
             r"container \S{1,70} is not running",
             "cannot connect to the docker daemon",
             "oci runtime (?:create|exec) failed",
@@ -167,4 +289,32 @@ pub(super) const RULES: &[Rule] = &[
         .class()
         .text(&["unhandled (?:exception|rejection)", "uncaught exception", "fatal python error", "fatal error: "])
         .example("fatal: unhandled exception, terminating"),
+    rule("process.start_general", ProcessDied)
+        .class()
+        .text(&[
+            r"\bexec(?:ve|vp)?\b[ :(]~\b(?:failed|format error|no such file|not found|permission denied|bad file)\b",
+            r"\bunknown command\b",
+            r"\b(?:could not|cannot|can't|failed to|unable to) (?:spawn|exec|fork|launch)\b",
+            r"\bfork: (?:retry|cannot)\b",
+            r"\b(?:could not|couldn't|cannot|can't|unable to) (?:find|locate) (?:the )?(?:executable|binary|command|program|interpreter|\S{1,20} executable|\S{1,20} binary)\b",
+            r"\b(?:executable|binary|interpreter|program) (?:\S{1,60} )?(?:was |is )?(?:not found|missing|does not exist|not executable)\b",
+            r"\bglibc\S{0,8} not found\b",
+            r"\bno module named\b",
+            r"\bwinerror (?:2|5|193)\b",
+            r"\bcreateprocess\b~\b(?:failed|error)\b",
+            r"\b(?:failed|unable|could not) (?:to )?(?:start|launch|spawn|boot|bring up) (?:the |a |an )?(?:\S{1,30} ){0,3}(?:process|server|worker|container|agent|runner|subprocess|daemon|service|sandbox|shell|session|browser|command|program|mcp|language server|sidecar|engine)\b",
+        ])
+        .example("Could not launch quux"),
+    rule("process.signal_general", ProcessDied)
+        .class()
+        .text(&[
+            r"\b(?:return ?code|exit ?code|rc|exit ?status|status|returncode)\b[ =:]{0,3}-(?:[1-9]|1[0-5]|2\d)\b",
+            r"\b(?:killed|terminated|died|exited|stopped|crashed|ended) (?:by|with|on|due to|via|after|from) (?:a |an |the )?(?:\S{1,12} )?(?:sig[a-z]{3,5}|signal)\b",
+            r"\bsignal [1-9]\d?\b",
+            r"\bsignal (?:sig)?(?:kill|term|segv|abrt|bus|hup|ill|fpe)\b",
+            r"\bsent sig[a-z]{3,5}\b",
+            r"\bgot sig[a-z]{3,5}\b",
+            r"\breceived sig(?:kill|term|segv|abrt|hup)\b",
+        ])
+        .example("the shell reports returncode=-9"),
 ];

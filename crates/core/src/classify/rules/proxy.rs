@@ -67,6 +67,13 @@ pub(super) const RULES: &[Rule] = &[
         .example("Proxy CONNECT aborted"),
     rule("proxy.auth", AuthError)
         .decisive()
-        .text(&["tunnel (?:connection )?failed[,:]? (?:response )?407", "proxy authentication (?:required|failed)"])
+        .text(&[
+            r"\b(?:proxy|tunnel\w{0,3}|connect)\b~\b(?:40[137]|511)\b",
+"tunnel (?:connection )?failed[,:]? (?:response )?407", "proxy authentication (?:required|failed)"])
         .example("CONNECT tunnel failed, response 407"),
+    // A proxy that answers CONNECT with a status of its own.
+    rule("proxy.refused", ServerError)
+        .decisive()
+        .text(&[r"\b(?:proxy|tunnel\w{0,3}) (?:connection |response )?(?:failed|aborted|returned|error)?[^a-z0-9]{0,3}(?:response |with |status |http/1\.[01] |code ){0,2}\(?(?:500|502|503)\b"])
+        .example("CONNECT tunnel failed, response 502"),
 ];

@@ -60,8 +60,17 @@ pub(super) fn reset(evidence: &Evidence<'_>, now: Option<Timestamp>) -> Option<D
                 longest = longest.max(reset_value(value, now));
             }
         }
+        longest = longest.max(codex_reset(evidence, name, value));
     }
     longest
+}
+
+/// `x-codex-primary-reset-after-seconds`, beside `x-codex-primary-used-percent: 100`.
+fn codex_reset(evidence: &Evidence<'_>, name: &str, value: &str) -> Option<Duration> {
+    let name = name.to_ascii_lowercase();
+    let limit = name.strip_prefix("x-codex-")?.strip_suffix("-reset-after-seconds")?;
+    let used: f64 = evidence.header(&format!("x-codex-{limit}-used-percent"))?.trim().parse().ok()?;
+    if used >= 100.0 { parse::seconds(value) } else { None }
 }
 
 impl Family {

@@ -32,6 +32,11 @@ fn headers() {
         (&[("x-ratelimit-remaining-tokens", "-5"), ("x-ratelimit-reset-tokens", "547ms")], Some(547)),
         (&[("x-ratelimit-remaining-tokens", "12"), ("x-ratelimit-reset-tokens", "33s")], None),
         (&[("x-ratelimit-reset-tokens", "33s")], None),
+        (
+            &[("x-codex-primary-used-percent", "100"), ("x-codex-primary-reset-after-seconds", "471285")],
+            Some(471_285_000),
+        ),
+        (&[("x-codex-primary-used-percent", "99"), ("x-codex-primary-reset-after-seconds", "471285")], None),
         (&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1749909996")], Some(30_000)),
         (&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1749909996000")], Some(30_000)),
         (&[("x-ratelimit-reset", "30")], Some(30_000)),

@@ -7,6 +7,52 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.code", AuthError)
         .class()
         .code(&[
+            "AuthError",
+            "AuthException",
+            "AuthFailure",
+            "AuthorizationException",
+            "UnauthorizedError",
+            "UnauthorizedException",
+            "ForbiddenError",
+            "ForbiddenException",
+            "PermissionDenied",
+            "PermissionDeniedException",
+            "PermissionError_",
+            "AccessDenied",
+            "AccessDeniedError",
+            "InvalidCredentials",
+            "InvalidCredentialsError",
+            "CredentialsError",
+            "NoCredentialsError",
+            "CredentialUnavailableError",
+            "ClientAuthenticationError",
+            "TokenExpired",
+            "TokenExpiredError",
+            "ExpiredToken",
+            "InvalidToken",
+            "InvalidTokenError",
+            "JsonWebTokenError",
+            "TokenRefreshError",
+            "refresh_token_invalid",
+            "invalid_refresh_token",
+            "MissingApiKey",
+            "MissingAPIKeyError",
+            "APIKeyMissing",
+            "NotLoggedIn",
+            "not_logged_in",
+            "LoginRequired",
+            "reauth_required",
+            "interaction_required",
+            "consent_required",
+            "AADSTS",
+            "NotCapable",
+            "region_not_supported",
+            "geo_blocked",
+            "user_not_authorized",
+            "key_revoked",
+            "key_expired",
+            "key_disabled",
+
             "authentication_error",
             "AuthenticationError",
             "AuthenticationException",
@@ -80,6 +126,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"type":"authentication_error"}}"#),
     rule("auth.key", AuthError)
         .text(&[
+            r"\b(?:openai|anthropic|claude|gemini|google|vertex|groq|mistral|cohere|co|together|fireworks|openrouter|deepseek|xai|grok|perplexity|pplx|azure|aws|bedrock|hf|huggingface|huggingfacehub|hugging_face|replicate|nvidia|nim|ngc|cerebras|sambanova|dashscope|qwen|zhipu|zhipuai|zai|glm|moonshot|kimi|minimax|baidu|qianfan|volc|ark|doubao|siliconflow|deepinfra|novita|ai21|voyage|jina|tavily|exa|serper|serpapi|brave|firecrawl|elevenlabs|deepgram|assemblyai|stability|github|gh|gitlab|copilot|langchain|langsmith|litellm|e2b|daytona|modal|pinecone|weaviate|qdrant|supabase|slack|discord|telegram|linear|notion|jira|cloudflare|vercel|npm|api|llm|app|service|access|auth|secret|my|your|model|provider|codestral|nebius|hyperbolic|lambda|friendli|octoai|upstage|watsonx|ibm|databricks|snowflake|writer|reka|portkey|helicone|aimlapi|venice|requesty|chutes)_[a-z_]{0,30}(?:key|token|secret|pat|credentials|password)s?\b~\b(?:not set|missing|required|not found|undefined|empty|not provided|not configured|unset|invalid|must be set|not defined|is not|isn't set|needs to be|not specified|is needed|none)\b",
+            r"\benv(?:ironment)? ?var(?:iable)?s?\b~\b(?:not set|missing|not found|required|undefined|unset|not defined|is empty|must be set)\b",
+            r"\b(?:could not|couldn't|unable to|failed to|cannot|can't) (?:\S{1,14} )?(?:resolve|determine|find|load|obtain|acquire|refresh|renew|validate|verify|exchange|get) (?:\S{1,14} ){0,4}(?:authentication|authorization|credentials?|tokens?|api keys?|auth)\b",
+            r"\b(?:access|refresh|auth|oauth|bearer|id|session|api|security|personal access|device) (?:token|key|cookie|code|credential)s?\b~\b(?:could not be|already used|was used|been used|has been|was revoked|reused|rotated|out of date|stale|no longer valid|rejected|refused|failed|mismatch|wrong)\b",
+            r"\bnoauth\b|\bwrongpass\b|\bnoperm\b",
+            r"\bpermission denied \((?:publickey|password|keyboard|gssapi)",
+
             r"\bcould not read (?:username|password)\b",
             r"\bterminal prompts disabled\b",
             r"\b(?:host key|publickey|password) (?:verification|authentication) failed\b",
@@ -127,10 +180,61 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.place", AuthError)
         .decisive()
         .text(&[
+            r"\b(?:geo-?(?:block|restrict|fenc)\w{0,4})\b",
+            r"\bvpn\b~\b(?:detected|not allowed|blocked|disable)\b",
+
             r"\b(?:country|region|territory|location|jurisdiction|geograph\w{1,4})\b~\b(?:not supported|unsupported|not available|not allowed|restricted|blocked|not permitted|prohibited)",
             r"\b(?:not supported|unsupported|not available|unavailable|not allowed|restricted|blocked) (?:in|from|for) (?:your|this|the) (?:current )?(?:country|region|location|territory|area)\b",
             r"\b(?:ip|ip address)\b~\b(?:not (?:authorized|allowed|whitelisted|permitted)|blocked|banned|denied)\b",
         ])
         .not(&["Model x is not available in your region"])
         .example("This product is not available in your country"),
+    rule("auth.key_general", AuthError)
+        .class()
+        .text(&[
+            r"\b(?:missing|requires?|need|needs|no|export|add|define|specify|set|find|found|expected|invalid|check|unset|undefined|provide|configure|environment variable|env var)\b[^.]{0,40}_(?:api_?key|api_?token|access_?token|auth_?token|secret_?key|access_?key)\b",
+            r"\bre-?auth\w{0,20} (?:failed|required|needed|is required)\b",
+            r"\b(?:sign|log) ?(?:in|on) again\b",
+            r"\b(?:sign|log) ?out and\b",
+            r"\bsession (?:has |was |is )?(?:ended|timed out|invalidated)\b~\b(?:sign|log)\b",
+            r"\b(?:please |you (?:must|need to) )?(?:sign|log) ?in (?:to|first|with|again|before)\b",
+            r"\bnot logged in\b|\blogged out\b",
+            r"\b(?:no|missing|empty|blank|invalid|bad|wrong|incorrect) (?:\S{1,12} )?(?:username|password|passphrase|user name|pin|otp|2fa|mfa|license key|licence key|signature|client secret|client id|bearer)\b",
+            r"\bno api key\b",
+            r"\bapi[-_ ]?keys?\b~\b(?:no|not|un|invalid|wrong|required|provide|set|expired|missing|exceeded its)\b",
+            r"\blicen[sc]e (?:\S{1,12} )?(?:expired|invalid|required|not found|missing|has expired)\b",
+            r"\b(?:password|publickey|keyboard-interactive|host key) (?:authentication|verification) failed\b",
+            r"\bexpiredtoken\w{0,10}\b|\binvalidclienttokenid\b|\bunrecognizedclient\w{0,10}\b|\bsignaturedoesnotmatch\b",
+        ])
+        .example("Log in again"),
+    rule("auth.general", AuthError)
+        .hint()
+        .text(&[
+            r"\b(?:access|permissions?|privileges?)\b~\bdenied\b",
+            r"^denied\b",
+
+            r"\blicen[sc]e\b~\b(?:failed|invalid|expired|missing|denied|not|check)\b",
+            r"\b(?:unregistered|unknown|anonymous|unauthenticated|unverified|unapproved) (?:callers?|users?|clients?|accounts?|devices?|apps?)\b",
+            r"\bestablished identity\b",
+            r"\b(?:account|user|organization|workspace|project|key|token|you|caller) (?:\S{1,20} ){0,3}(?:is|are|was) not (?:\S{1,12} )?(?:authorized|allowed|permitted|approved|enabled|verified|entitled|a member)\b",
+            r"\bno (?:\S{1,12} )?permission\b",
+            r"\bassigned to another user\b",
+            r"\bhost not in allow",
+
+            r"\brequires? (?:\S{1,14} )?(?:access|permission) to\b",
+            r"\ballow-(?:net|read|write|run|env|all)\b",
+            r"\bnot ?capable\b",
+            r"\b(?:authentication|authorization|credential|identity|login) (?:\S{1,12} )?(?:method|failed|error|failure|problem|required|rejected|denied|expired|missing|invalid|not|could)\b",
+            r"\b(?:request|access|connection|client|origin|caller) (?:was |is |has been )?(?:blocked|forbidden|denied|rejected by)\b",
+            r"\b(?:must|need to|have to|required to) (?:be )?(?:authenticated|authori[sz]ed|logged in|signed in|log in|sign in)\b",
+            r"\b(?:insufficient|inadequate|missing|lacks?|no) (?:\S{1,12} )?(?:permissions?|privileges?|scopes?|rights|authori[sz]ation|entitlements?|role)\b",
+            r"\bpermissions? (?:error|denied|required|missing|not granted|check failed|is required)\b",
+            r"\b(?:not|isn't|aren't|un) ?-?(?:allow|white|permit)-?listed\b",
+            r"\ballow-?list\b",
+            r"\bforbidden\b",
+            r"\bverify your (?:\S{1,12} )?(?:account|identity|email|phone|age)\b",
+            r"\bcsrf\b|\bxsrf\b|\bcors\b",
+            r"\bdocker login\b|\bnpm login\b|\bgh auth\b|\baws sso login\b|\bgcloud auth\b|\baz login\b",
+        ])
+        .example("The caller is not on the allowlist"),
 ];

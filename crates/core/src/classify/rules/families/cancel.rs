@@ -1,12 +1,24 @@
 //! The caller or a user stopped it.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::Cancelled;
+use crate::evidence::Surface;
+use crate::kind::FailureKind::{Cancelled, StreamInterrupted};
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("cancel.by_user", Cancelled)
         .decisive()
         .text(&[
+            r"\b(?:cancell?ed|aborted|interrupted|stopped|terminated|rejected|denied|killed) (?:at|on|upon|per) (?:the )?(?:user|caller|client|operator)\b",
+            r"\b(?:user|caller|operator|human|you) (?:chose|decided|asked|opted|wants?|wanted|requested|said)\b~\b(?:stop|cancel|abort|not|no)\b",
+            r"\byou (?:cancell?ed|aborted|interrupted|stopped|declined|rejected)\b",
+            r"\bstop(?:ped)? (?:requested|button)\b",
+            r"\b(?:keyboard|user)[- ]interrupt\b",
+            r"\binterrupt (?:received|signal)\b",
+            r"\breceived (?:an )?interrupt\b",
+            r"\bcancellation (?:was |has been )?requested\b",
+            r"\b(?:the|a) task was cancell?ed\b~\bcaller\b",
+            r"\bnot approved by\b|\bpermission to use (?:this )?tool (?:was )?(?:denied|rejected)\b",
+
             r"\b(?:cancell?ed|aborted|interrupted|stopped|terminated|rejected|denied|killed|ended|halted|dismissed|declined) by (?:the |a )?(?:user|caller|client|operator|human|parent)\b",
             r"\b(?:user|caller|operator) (?:has )?(?:cancell?ed|aborted|interrupted|stopped|rejected|declined|denied|requested (?:cancel|abort|stop)|pressed)\b",
             r"\bclient closed request\b",
@@ -16,6 +28,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("request canceled by user"),
     rule("cancel.words", Cancelled)
         .text(&[
+            r"\bsignal: interrupt\b",
+
             "^(?:error: )?(?:cancell?ed|aborted!?|interrupted)[.!]?$",
             r"\b(?:operation|request|task|call|query|run|job|turn|execution|generation|response|tool|stream|message|action|process|command|context|conversation|completion|it|fetch|promise|rpc|query)\b(?: ['\x22`]?[\w.-]{1,40}['\x22`]?)? (?:was |has been |is |were |got )?(?:cancell?ed|aborted|interrupted)\b",
             r"\bcontext cancell?ed\b",
@@ -27,6 +41,25 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\babort signal\b|\bsignal is aborted\b",
         ])
         .code(&[
+            "OperationCancelledError",
+            "OperationCancelled",
+            "TaskCancelled",
+            "UserCancelled",
+            "UserAbort",
+            "Cancellation",
+            "JobCancellationException",
+            "RequestCancelled",
+            "USER_CANCELLED",
+            "AbortException",
+            "RequestAbortedError",
+            "UND_ERR_ABORTED",
+            "aborted_by_user",
+            "user_interrupt",
+            "interrupted",
+            "APIUserAbortError",
+            "InterruptedError",
+            "GeneratorExit",
+
             "AbortError",
             "CancelledError",
             "CanceledError",
@@ -51,4 +84,35 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["The operation was aborted due to timeout", "Connection aborted."])
         .example("This operation was aborted"),
+    // Once an answer has begun, a connection that is aborted by nobody in particular is a cut.
+    rule("cancel.aborted", Cancelled)
+        .on(Surface::Stream, StreamInterrupted)
+        .decisive()
+        .text(&[
+            r"\b(?:axioserror|error): (?:\S{1,20} ){0,3}aborted[.!]?$",
+            r"\b(?:stream|response|body|transfer|download|socket) (?:was |has been |is |got )?aborted\b",
+        ])
+        .not(&["The operation was aborted due to timeout", "Error: The operation was aborted by the user"])
+        .example("AxiosError: stream has been aborted"),
+    rule("cancel.general", Cancelled)
+        .hint()
+        .text(&[
+            r"\bat the (?:user|caller|client|operator)'?s? (?:\S{1,12} )?request\b",
+            r"\b(?:halted|stopped|ended|aborted|paused) (?:at|on|by|per) (?:the )?(?:user|caller|client|operator|request)\b",
+            r"\bcancell?ed\b",
+            r"\binterrupted$",
+            r"\baborted$",
+            r"\buser (?:stopped|quit|exited|closed|left)\b",
+
+            r"^interrupted\b",
+            r"\b(?:was|been|were|got|is|being) cancell?ed\b",
+            r"\bcancell?ed(?:[.!]|$)",
+            r"\bcancelling\b~\b(?:request|task|run|job)\b",
+            r"\bcancell?ed by\b",
+            r"\baborting (?:on|due to|because) (?:user|request|signal|interrupt)\b",
+            r"\bexecution (?:was )?stopped\b",
+            r"\bshut ?down requested\b",
+            r"\bcancellation(?:error|exception)\b",
+        ])
+        .example("The upload got cancelled"),
 ];

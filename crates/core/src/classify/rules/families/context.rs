@@ -33,6 +33,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
+            r"\bavailable context\b~-\d",
+            r"\bcontext size\b~\bnot non-negative\b",
+            r"\bsequence length is longer than\b",
+
             r"\b(?:max(?:imum)?|available|model'?s?|total|allowed|supported) context (?:length|size|window)\b~(?:is (?:only )?\d{1,9}(?: tokens|,|\.|$)|of \d|exceed|: ?\d|\d tokens)",
             r"\bcontext (?:length|window|size|limit)\b~(?:exceed|too (?:long|large|big)|overflow|is full|reached|surpass|over\b)",
             r"\b(?:exceed|exceeds|exceeded|exceeding|over|beyond|surpass(?:es|ed)?|larger than|greater than|longer than|outside|less than|fit (?:in|into|within)|out of|reached|overflow\w{0,4}|bigger than)\b~\bcontext (?:length|window|size|limit)\b",
@@ -100,4 +104,33 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:reduce|shorten|trim|truncate)~(?:length of (?:the |your )?(?:messages|input|prompt|either)|your prompt|your input|the prompt|the input|prompt length|input length|number of (?:input )?tokens|conversation)",
         ])
         .example("Please shorten your prompt and send it again"),
+    // Nothing of the window is used, and still it does not fit.
+    rule("context.alone_too_large", ContextLimit)
+        .decisive()
+        .text(&[r"\blimit:? [\d,]{1,12}, used:? 0, requested\b"])
+        .example("on tokens per minute (TPM): Limit 7000, Used 0, Requested ~12903."),
+    rule("context.general", ContextLimit)
+        .class()
+        .text(&[
+            r"\btokens\b~\b(?:above|over|beyond|past|more than|exceed\w{0,3}) (?:the |your |its |our )?(?:\S{1,14} ){0,3}(?:cap|limit|maximum|max|window|context|allowed)\b",
+            r"\b(?:conversation|prompt|history|input|chat|context|transcript|session)\b~\b(?:grown|too long|past what|longer than|larger than|bigger than|does not fit|doesn't fit|won't fit|cannot hold|can't hold|can hold)\b",
+            r"\bcompact (?:it|the conversation|your conversation|the history|the context)\b",
+            r"\bstart a new (?:chat|conversation|session|thread)\b~\b(?:long|limit|compact|length|context)\b",
+
+            r"\bmax(?:imum)?[_ ](?:model[_ ]len|seq(?:uence)?[_ ]len(?:gth)?|position_embeddings|context)\b~(?:exceed|greater|longer|larger|\d)",
+            r"\b(?:n_ctx|num_ctx|max_model_len|max_seq_len|max_position_embeddings)\b~\b(?:exceed\w{0,3}|too|larger|longer|greater|more)\b",
+            r"\bsequence (?:length |is )?(?:too long|exceeds|longer|of \d)",
+            r"\bexceed\w{0,3} (?:\S{1,14} ){0,3}(?:n_ctx|num_ctx|max_model_len|max_seq_len|max_position_embeddings)\b",
+            r"\bcontext (?:is |was |has )?(?:too (?:long|large|big)|full|exhausted|overflow\w{0,3}|exceeded)\b",
+            r"\b(?:kv|key-value) cache\b~\b(?:exceed|too small|full|not enough|out of)",
+            r"\b(?:too many|number of|total|maximum|max) (?:\S{1,12} ){0,3}tokens\b~\b(?:cannot exceed|exceeds?|exceeded|more than|over|allowed is|limit is)\b",
+            r"\btokens? (?:exceeds?|exceeded|exceeding|over|above|beyond|more than)\b",
+            r"\b(?:prompt|input|conversation|history|transcript|text|document|query|passage)\b(?: \S{1,14}){0,3} (?:exceeds?|exceeded|is over|goes over|went over|surpass\w{0,3}) (?:the |its |your |our )?(?:\S{1,14} ){0,3}(?:limit|maximum|length|tokens?|window|max)\b",
+            r"\btoo long\b~\btokens?\b",
+            r"\btokens?\b~\btoo long\b",
+            r"\btoken (?:budget|limit|cap|maximum)\b~\b(?:exceed\w{0,3}|reached|over|surpass\w{0,3})\b",
+            r"\b(?:prompt|input|conversation|history|chat)\b~\btoo (?:long|large|big)\b",
+            r"\bmaximum (?:number of )?(?:\S{1,12} )?tokens\b~\b(?:is \d|of \d|exceed|allowed|supported)\b",
+        ])
+        .example("The passage exceeds the limit"),
 ];

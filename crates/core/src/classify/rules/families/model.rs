@@ -7,6 +7,27 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.code", ModelUnavailable)
         .decisive()
         .code(&[
+            "ModelNotAllowed",
+            "ModelUnavailable",
+            "ModelNotSupported",
+            "ModelNotFoundException",
+            "UnsupportedModel",
+            "InvalidModel",
+            "UnknownModel",
+            "ModelDeprecated",
+            "model_archived",
+            "model_no_longer_available",
+            "model_version_not_found",
+            "NoSuchModel",
+            "model_permission_denied",
+            "EndpointNotFound",
+            "DEPLOYMENT_NOT_FOUND",
+            "ModelNotOpened",
+            "RepositoryNotFoundError",
+            "GatedRepoError",
+            "unavailable_model",
+            "model_restricted",
+
             "model_not_found",
             "model_not_found_error",
             "ModelNotFoundError",
@@ -45,6 +66,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.missing", ModelUnavailable)
         .decisive()
         .text(&[
+            r"\bfunction '[\w-]{8,60}': not found\b",
+            r"\bunrecognized model\b",
+            r"\bcannot load [\w./:-]{4,90}: projected memory\b",
+            r"\bno (?:inference )?endpoints? (?:is |was |are )?deployed\b",
+
             r"\bmodel: (?:claude|gpt|gemini|o\d|llama|mistral|deepseek|qwen|glm|kimi|grok)[\w./:@-]{0,80}['\x22]",
             r"\bmodel not exists?\b",
             r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b",
@@ -83,7 +109,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: ['\x22`(\[]?[\w./:@-]{1,80}['\x22`)\]]?)? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
             r"\bmodel\b(?:[^.;]|\.\S){0,90}\b(?:has been|was|is) (?:deprecated|retired|decommissioned|discontinued|shut down|removed|sunset|turned off)",
-            r"\b(?:has|have) reached (?:its |their )?end of (?:its )?life",
+            r"\b(?:has|have) reached (?:its |their |the )?end of (?:its )?life",
             r"\bno (?:available |healthy |active |allowed )?(?:providers?|endpoints?|channels?|distributors?|instances?|backends?|routes?|upstreams?|accounts?)\b(?: is| are)?~\bmodel\b",
             r"\bno (?:allowed |available )?(?:providers|endpoints)\b~(?:available|found|matching|support)",
             r"\bmodel\b(?:[^.;]|\.\S){0,60}\bend[- ]of[- ]life\b",
@@ -92,4 +118,30 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["The model service is overloaded"])
         .example("The model llama-3.1-70b has been decommissioned"),
+    rule("model.general", ModelUnavailable)
+        .class()
+        .text(&[
+            r"\b(?:has|have|was|were|is|are|been) (?:been )?(?:sunset|retired|decommissioned|deprecated and|discontinued|end-of-life|phased out|superseded|shut off)\b",
+            r"\b(?:migrate|switch|upgrade|move) to (?:the )?(?:gpt|claude|gemini|mistral|llama|qwen|deepseek|command|grok|phi|newer|another|a newer|a different|\S{1,30} model)",
+            r"\bmodel\b~\b(?:not part of|not included|not covered|isn't part|not offered|not in your|not yours|withdrawn|no longer)\b",
+            r"\bdeployment\b~\b(?:missing|does not|not found|doesn't|unknown)\b",
+            r"\bmodel manifest\b~\b(?:does not exist|not found|failed)\b",
+
+            r"\bno (?:\S{1,12} )?(?:inference )?(?:endpoint|deployment|model|adapter|lora|engine|function)s? (?:is |was |are |were )?(?:deployed|available|found|configured|serving|registered|running|hosted|exists?|matching|named)\b",
+            r"\b(?:deployment|endpoint|adapter|lora|engine|checkpoint weights|weights|inference profile|foundation model)\b(?: \S{1,80}){0,2} (?:does not exist|doesn't exist|not found|was not found|is not found|could not be found|not exist|not deployed|unknown)\b",
+            r"\b(?:available|supported|valid|allowed) models?(?: are| is|:| include)\b",
+            r"\bmodel_?(?:name|id)?\b~\b(?:not in|not one of|is not a valid|not recognized|is unknown|unknown to)\b",
+            r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|load|locate|resolve|fetch|route|serve) (?:\S{1,30} ){0,3}model\b",
+            r"\brepository not found\b|\brepo(?:sitory)? \S{1,80} (?:not found|does not exist)\b",
+            r"\bmanifest (?:\S{1,60} )?(?:not found|unknown|does not exist)\b|\bfile does not exist\b~\bmodel\b",
+            r"\bno model\b",
+            r"\b(?:not|isn't|aren't) (?:eligible|entitled|enabled|approved|whitelisted|allowlisted|authorized|permitted|provisioned|subscribed)\b~\bmodel\b",
+            r"\bmodel\b~\b(?:not|isn't) (?:eligible|entitled|enabled|approved|whitelisted|allowlisted|authorized|permitted|provisioned|included|covered|accessible|available|allowed)\b",
+            r"\bdoes not (?:grant|include|cover|allow|permit|provide) (?:\S{1,12} ){0,4}model\b",
+            r"\b(?:choose|select|try|use|pick|switch to) (?:a |an |another |some )?(?:different|other|another|supported|available) (?:\S{1,12} )?model\b",
+            r"\banother model\b",
+            r"\bdoesn't support the model\b|\bdoes not support (?:the |this )model\b",
+            r"\b(?:access|permission|request) (?:to|for|access to) (?:the |this |that )?(?:\S{1,40} )?model\b~\b(?:denied|required|needed|rejected|not)\b",
+        ])
+        .example("No adapter named quux is deployed"),
 ];

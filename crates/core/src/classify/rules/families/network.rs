@@ -7,6 +7,9 @@ use crate::kind::FailureKind::{NetworkPermanent, NetworkTransient, ProcessDied};
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("network.refused", NetworkTransient)
         .text(&[
+            r"\bconnections? (?:\S{1,60} ){1,6}(?:was|were|is|been) refused\b",
+            r"\bno(?:thing|body|-one) (?:is |was )?listening\b",
+
             r"\bconnection (?:was |has been |is )?refused\b",
             r"\b(?:actively )?refused (?:it|the connection)\b",
             r"\bconnection attempt failed\b",
@@ -46,6 +49,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.dns_temporary", NetworkTransient)
         .decisive()
         .text(&[
+            r"\btemporary failure\b",
+            r"\btemporary dns\b",
+            r"\bresolver\b~\b(?:timed out|timeout|refused|temporar\w{1,4}|try again)\b",
+            r"\bhost not found, try again\b",
+            r"\bdns (?:query|request|server) (?:timed out|refused|failed)\b",
+            r"\bconnection timed out; no servers could be reached\b",
+            r"\bgetaddrinfo: try again\b",
+
             r"\bdns server\b~\b(?:error|offline|fail)",
             r"\btemporary failure in name resolution\b",
             r"\bdns\b~\b(?:timed out|timeout|temporar|servfail|server failure|try again|server misbehaving)",
@@ -57,11 +68,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.dns_missing", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\bnon-?existing domain\b",
+            r"\bnon-?existent domain\b",
+            r"\bhost not found\b",
+            r"\bname does not resolve\b",
+            r"\bno data record\b",
+            r"\bname not resolved\b",
+
             r"\bgetaddrinfo failed\b",
             r"\bname or service not known\b",
             r"\bnodename nor servname provided\b",
             r"\bno such host\b",
-            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:be )?(?:resolve|look ?up)d? (?:the )?(?:host|hostname|host name|name|proxy|domain|address|dns|remote name)",
             r"\b(?:host|hostname|host name|domain|domain name|dns name|dns address|remote name|server ip address)\b~\b(?:not found|not resolve|could not be (?:found|resolved)|does not exist|not known|unknown|nxdomain)\b",
             r"\bunknown host\b",
             r"\bnxdomain\b",
@@ -73,9 +90,23 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["getaddrinfo: Temporary failure in name resolution"])
         .example("No address associated with hostname"),
+    rule("network.dns_unresolved", NetworkPermanent)
+        .text(&[
+            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:be )?(?:resolve|look ?up)d? (?:the )?(?:host|hostname|host name|name|proxy|domain|address|dns|remote name|server|ip)",
+            r"\b(?:error|failure|failed) (?:while |when |in |during )?(?:resolving|looking up)\b",
+            r"\b(?:name|host|hostname|address) (?:resolution|lookup) (?:failed|failure|error)\b",
+            r"\bincorrect host\b",
+            r"\bcould not be resolved\b",
+        ])
+        .not(&["unable to resolve host address 'mirror.local': Temporary failure in name resolution"])
+        .example("Could not resolve host: api.no-such.test"),
     rule("network.certificate", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\bcertificates?\b~\b(?:is valid for|not verified|not yet valid|common name)\b",
+            r"\bhostname\b~\bnot verified\b",
+            r"\bcleartext\b~\bnot permitted\b",
+
             r"\bcertificate\b~\b(?:verify failed|verification failed|has expired|expired|not trusted|untrusted|invalid|not valid|problem|unknown|self[- ]signed|mismatch|required|revoked|rejected|error|signed by unknown|validation failed|does not match|detected)\b",
             r"\bself[- ]signed certificate\b",
             r"\b(?:unable to|cannot|could not) (?:get|verify|find) (?:the )?(?:local issuer|first|issuer|leaf|valid) (?:certificate|signature|certification)",
@@ -121,6 +152,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.address", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\bexpected (?:url|uri) scheme\b",
+            r"\bno (?:scheme|protocol|hostname) (?:was |is )?(?:found|given|specified|provided|present)\b",
+
             r"\bunsupported (?:protocol|scheme|url scheme|url)\b",
             r"\b(?:url|uri)\b~\b(?:scheme (?:is )?(?:not supported|missing|isn't|must be)|not supported|is malformed|missing (?:scheme|host|protocol)|isn't a valid|bad/illegal)",
             r"\b(?:scheme|protocol) ['\x22]?\S{0,20}['\x22]? ?(?:is )?(?:not supported|not allowed|isn't|missing|unknown)\b",
@@ -140,6 +174,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.redirects", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\btoo many (?:redirections?|follow-?up requests|http redirects)\b",
+            r"\bredirect\w{0,5} too many\b",
+            r"\binfinite redirect\b",
+            r"\b(?:circular|cyclic|endless) redirect\w{0,5}\b",
+            r"\bredirect(?:s|ions?)? (?:exceeded|detected|exhausted)\b",
+            r"\bredirect(?:s|ions?|ed)?\b~\b(?:loop|maximum|max_redirects|too many)\b",
+
             r"\bredirected \d{1,3} times\b",
             r"\btoo many redirects\b",
             r"\b(?:maximum|max|exceeded|stopped after)\b~\bredirects?\b",
@@ -150,6 +191,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.not_http", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\bmalformed[_ ](?:http[_ ])?(?:response|reply|status|message|packet|frame|header)\b",
+            r"\bunexpected server response: ?[123]\d\d\b",
+            r"\bhandshake status [23]\d\d\b",
+
             r"\bbad ?status ?line\b",
             r"\bhttp/0\.9\b",
             r"\bdid not receive a valid http response\b",
@@ -195,6 +240,33 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnetwork error\b",
         ])
         .code(&[
+            "NoBrokersAvailable",
+            "NoNodesAvailable",
+            "NoHostsAvailable",
+            "ServerSelectionError",
+            "ServerUnavailable",
+
+            "MongoNetworkError",
+            "ConnectionForced",
+            "AMQPConnectionError",
+            "OperationalError",
+            "CannotConnectNow",
+            "NodeNotReady",
+            "BrokerNotAvailable",
+
+            "SocketError",
+            "TransportError",
+            "HttpRequestException",
+            "SocketException",
+            "WebException",
+            "RequestException",
+            "ClientConnectionError",
+            "ConnectionFailed",
+            "TransportException",
+            "RequestError",
+            "NetworkException",
+            "ConnectionException",
+
             "connection_error",
             "ConnectionError",
             "APIConnectionError",
@@ -204,4 +276,119 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "api_connection_error",
         ])
         .example("openai.APIConnectionError: Connection error."),
+    connection("network.general", NetworkTransient)
+        .class()
+        .text(&[
+            r"\bclosed before (?:the )?(?:connection|handshake) (?:is|was|could be) (?:established|completed?|opened)\b",
+            r"\bconnection (?:\S{1,30} ){0,4}closed\b",
+            r"\bheartbeats? (?:\S{1,20} ){0,2}(?:missed|lost|failed|timeout)\b",
+            r"\bmissed heartbeats?\b",
+
+            r"\brefus(?:ed|ing) (?:to connect|connections?|our connection|incoming)\b",
+            r"\b(?:all|every) (?:\S{1,20} ){0,3}attempts? to connect\b",
+            r"\ball connection attempts? failed\b",
+            r"\b(?:no(?:thing|body|-one| one| process| server| service)|nothing) (?:is |was |seems to be )?listening\b",
+            r"\be(?:connrefused|connreset|connaborted|hostunreach|netunreach|netdown|hostdown|addrnotavail)\b",
+            r"\b(?:could not|couldn't|can't|cannot|unable to|failed to) connect\b~\b(?:running|listening|accessible)\b",
+            r"\bconnections? (?:\S{1,60} ){1,6}(?:was|were|is|been|got) (?:unexpectedly |prematurely |abruptly |forcibly )?(?:closed|dropped|reset|lost|aborted|terminated|severed|cut|broken)\b",
+            r"\b(?:closed|dropped|reset|severed|terminated|lost) (?:the |our |its |this |your )(?:tcp |http |underlying |network |server )?(?:connection|socket)\b",
+            r"\bconnection (?:was |has been |is |got )?(?:abruptly |remotely |silently )(?:closed|ended|terminated|dropped)\b",
+            r"\bfailed to respond\b",
+            r"\b(?:lost|losing) connection\b",
+            r"\bclosed by (?:the )?(?:remote|peer|server|foreign|other|far|upstream)\b",
+            r"\bhung up\b",
+            r"\bsocket (?:is|was|has been) (?:not connected|closed|dead|broken|destroyed)\b",
+            r"\btransport (?:error|closed|failure|endpoint is not connected|was closed)\b",
+            r"\bbefore (?:any |a |the )?(?:response|reply|answer|headers?)(?: headers?)? (?:was |were |could be |had been )?(?:received|sent|arrived|begun|started)\b",
+            r"\breason: :(?:closed|econnrefused|econnreset|ehostunreach|enetunreach)\b",
+            r"\bchannel (?:is |was |has been )?(?:closed|inactive)\b",
+        ])
+        .example("The proxy dropped the underlying connection"),
+    connection("network.general_hint", NetworkTransient)
+        .hint()
+        .text(&[
+            r"\b(?:network|internet) connectivity\b",
+            r"\brelated to network\b",
+            r"\bconnection (?:was )?forced\b",
+            r"\blost (?:the |its |our )?(?:connection|link|contact)\b",
+            r"\b(?:link|network|connection|line) (?:went|is|was) down\b",
+
+            r"\bhost unreachable\b",
+            r"\b(?:unreachable|not reachable)\b",
+            r"\b(?:is|are|was|be) (?:unreachable|not reachable)\b",
+            r"\binternet connection\b~\b(?:offline|lost|down|not available|unavailable|interrupted)\b",
+            r"\b(?:offline|not connected to the internet|no longer connected)\b",
+            r"\bsocket is not connected\b",
+            r"\b(?:connection|connect) (?:cannot|could not|can't|couldn't) be (?:established|made|opened)\b",
+            r"\bno connection (?:to|could|available|is|established)\b",
+            r"\b(?:error|problem|trouble|failure|issue) (?:in |with |of )?(?:the |your )?(?:network|connection|connectivity)\b",
+            r"\bconnectivity (?:error|issue|problem|lost|failure)\b",
+            r"\brequest to \S{1,200} failed\b",
+            r"\berror (?:fetching|contacting|reaching|calling)\b",
+            r"\bunable to (?:access|reach|contact|connect|open)\b",
+            r"\bconnect(?:ion)? (?:to \S{1,80} )?(?:unsuccessful|failed)\b",
+            r"\btunnel(?:ing)? (?:socket |connection )?(?:could not|failed)\b",
+            r"\bcan(?:'t|not) connect\b",
+            r"\bdisconnected\b",
+            r"\breconnect(?:ing|ion)?\b~\bfail",
+            r"\bnetwork (?:exception|i/o|is unavailable)\b",
+            r"\bsocket (?:error|exception)\b",
+        ])
+        .example("There is an issue with the network"),
+    rule("network.permanent_general", NetworkPermanent)
+        .class()
+        .text(&[
+            r"\b(?:ssl|tls) error\b~\bsecure connection\b",
+            r"\bsecure connection\b~\b(?:cannot|could not|failed|can't)\b",
+
+            r"\bcertificates?\b~\b(?:is valid for|not verified|not yet valid|common name|authority|chain|trust|failure|pinn\w{1,4}|issuer|bad|unable|could not)\b",
+            r"\bcertificate_(?:expired|unknown|revoked|required)\b",
+            r"\btrust anchor\b",
+            r"\bnot trusted by\b",
+            r"\buntrusted root\b",
+            r"\bcert(?:ificate)? (?:is |has )?(?:expired|invalid|untrusted|revoked)\b",
+            r"\bno required ssl certificate\b",
+            r"\bsec_error_\w{3,40}\b",
+            r"\bmozilla_pkix_\w{3,40}\b",
+            r"\berr_cert_\w{3,40}\b",
+            r"\b(?:tlsv1\S{0,3}|sslv3|tls|ssl) alert\b",
+            r"\bssl_error_(?:rx_record_too_long|no_cypher_overlap|unsupported_version|bad_cert\w{0,10})\b",
+            r"\bunknown protocol\b",
+            r"\bno appropriate protocol\b",
+            r"\bnon-?(?:tls|ssl) (?:data|record|message|response|bytes)\b",
+            r"\b(?:plain|clear) ?text\b~\b(?:tls|ssl|https)\b",
+            r"\bhttps?\b~\b(?:to|on|from|against) (?:an? )?(?:https|plain|tls|ssl)[- ](?:port|client|server|endpoint)\b",
+            r"\boversized record received\b",
+            r"\bunexpected server name\b",
+            r"\bversion negotiation\b",
+            r"\bno protocol:",
+            r"\binvalid (?:port|host|hostname|host name|domain|ip address|ipv6 url|authority|scheme|address)\b",
+            r"\bport\b~\b(?:out of range|could not be cast|not a number|nonnumeric)\b",
+            r"\bnonnumeric port\b",
+            r"\b(?:url|uri) (?:can't|cannot|can not|could not|may not|must not)\b",
+            r"\bformat of the uri\b",
+            r"\bmissing (?:scheme|protocol|host|hostname)\b",
+            r"\bunknown (?:url )?(?:scheme|protocol)\b",
+            r"\bno host\b~\b(?:url|uri|given|specified)\b",
+            r"\b(?:url|uri) (?:is )?(?:empty|missing|not valid|invalid|malformed)\b",
+            r"\bunsupportedurl\b|\bbadurl\b",
+            r"\b(?:not a valid|isn't a valid|not an absolute) (?:url|uri|hostname|address)\b",
+            r"\bunexpected (?:http )?status\b~\b(?:upgrade|websocket|101)\b",
+            r"\b(?:expected|expecting|instead of|wanted) (?:http )?(?:status )?(?:code )?101\b",
+            r"\binvalid (?:upgrade|sec-websocket\S{0,10}|connection|http)[- ](?:header|response|status|version|line|message|reply|request line)\b",
+            r"\bmissing (?:upgrade|sec-websocket\S{0,10}|connection) header\b",
+            r"\b(?:does not|doesn't|not|did not|didn't) speak (?:http|tls|the)\b",
+            r"\bnot a(?:n)? (?:websocket|http|grpc|redis|postgres\w{0,5}|ssh|tls|mcp) (?:server|endpoint|service|response)\b",
+            r"\b(?:invalid|unexpected|bad|unknown|wrong|incompatible) protocol\b",
+            r"\bprotocol (?:mismatch|not supported|negotiation failed|wrong type)\b",
+            r"\breceived http/[\d.]{1,3} when not allowed\b",
+            r"\bunsupported http version\b",
+            r"\binvalid status ?line\b",
+            r"\bunsolicited response\b",
+            r"\bframe with size\b|\bframe size error\b|\bframe too large\b",
+            r"\bunexpected preface\b|\bbogus greeting\b|\bpreface\b~\b(?:invalid|unexpected|missing)\b",
+            r"\bh2c\b~\b(?:not supported|failed)\b",
+            r"\bno overlap between\b~protocol",
+        ])
+        .example("The other side does not speak HTTP"),
 ];

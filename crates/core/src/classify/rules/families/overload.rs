@@ -83,4 +83,40 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Failed to load the model\n\nError loading model. (Exit code: 6)"])
         .example("Model bigscience/bloom is currently loading"),
+    rule("overload.general", Overloaded)
+        .class()
+        .text(&[
+            r"\btoo much (?:traffic|load|demand)\b",
+            r"\b(?:receiving|handling|facing|experiencing) (?:\S{1,14} ){0,4}(?:traffic|load|demand|volume|requests)\b",
+            r"\bstill (?:downloading|loading|starting|warming|initializing|pulling|deploying)\b",
+            r"\bnot (?:loaded|ready|started) yet\b",
+            r"\b(?:workers?|gpus?|slots?|replicas?|servers?) (?:are |is )?(?:all |currently )?(?:occupied|busy|taken|full)\b",
+
+            r"\b(?:service|server|engine|backend|worker|instance|endpoint|api|system|runner|llm) (?:is )?(?:not ready|not yet ready|starting up|still starting|warming up|initializing|not available yet)\b",
+            r"\bmax(?:imum)? (?:concurrency|concurrent requests|queue (?:size|depth|length)|number of (?:queued|pending|concurrent))\b",
+            r"\b(?:gpus?|workers|servers|resources|nodes|replicas|slots|accelerators|machines) (?:are |is )?(?:all |currently |fully )?(?:busy|occupied|in use|saturated|utili[sz]ed|unavailable)\b",
+            r"\bqueue (?:is |was |has )?(?:full|too long|overflow\w{0,3}|limit|exceeded|reached)\b",
+            r"\b(?:waiting|stuck|still|while) (?:\S{1,12} ){0,3}in (?:the )?queue\b",
+            r"\b(?:no|zero|not enough|insufficient) (?:available |free |idle |healthy |ready )?(?:gpus?|workers|replicas|instances|servers|resources|nodes|machines|compute)\b",
+            r"\bresource (?:is )?(?:temporarily )?(?:exhausted|unavailable)\b",
+            r"\b(?:very|extremely|really|quite|unusually) (?:busy|popular|high)\b",
+            r"\bsaturated\b",
+            r"\b(?:load|demand|traffic) (?:is )?(?:too|very|extremely|unusually|currently) (?:high|heavy|large|great)\b",
+            r"\bshedding load\b|\bload ?shed",
+            r"\bbackpressure\b",
+            r"\bqueue depth\b",
+            r"\b(?:try|come) (?:again|back) when\b~\b(?:less|lower|load|busy)\b",
+            r"\bhigh load\b",
+            r"\b(?:peak|busy) (?:hours|times|period)\b",
+            r"\bcapacity\b~\b(?:exceeded|reached|unavailable|exhausted|temporarily|currently|try again)\b",
+            r"\b(?:heavy|high) traffic\b",
+            r"\boversubscribed\b|\boverwhelmed\b",
+            r"\bprovisioned throughput\b~\b(?:exceed|exhaust|capacity)\w{0,4}",
+            r"\bwarming up\b",
+            r"\b(?:is|still|currently) (?:being )?(?:loaded|loading|deployed|provisioned|scaled|starting|spinning up|booting)\b~\b(?:model|try|wait|retry|moment|shortly)\b",
+            r"\bspinning up\b",
+            r"\bmodel (?:loading|is being loaded|load in progress|warmup)\b",
+            r"\bscal(?:ing|ed) (?:up|from zero|to zero)\b",
+        ])
+        .example("The line is saturated"),
 ];

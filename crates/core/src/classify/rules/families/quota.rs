@@ -44,6 +44,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.no_credits", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\b(?:ran|run|running) out of (?:\S{1,14} ){0,3}(?:credits?|funds|money|balance|points|coins|quota|budget|minutes|units|neurons)\b",
+            r"\b(?:balance|wallet|credits?) (?:is |are |was )?(?:empty|zero|negative|0\b|exhausted|depleted|too low|insufficient)",
+
             r"\b(?:out of|no remaining|no more|used all|used up|exhausted|exceeded|consumed|not enough|needs? more|requires? more|add more|purchase more|buy more|have enough|have any|lacks?|have 0) (?:of )?(?:(?:your|the|my|its|any|available|prepaid|free|monthly|api|ai|account|trial|included|purchased) ){0,3}(?:credits?|funds)\b",
             "can only afford",
             r"\b(?:top up|add|recharge) (?:your )?(?:balance|credits?|funds|account)",
@@ -52,6 +55,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.billing", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\bset inference limit\b",
+            r"\bpayment (?:failed|declined|method (?:is |was )?(?:required|missing|declined|invalid|needed)|is required|is needed)\b",
+            r"\bsubscription (?:has |is |was )?(?:been )?(?:expired|inactive|cancell?ed|ended|lapsed|paused|suspended|not active)\b",
+
             r"\bbilling~(?:hard limit|limit (?:has been )?(?:reached|exceeded)|not active|inactive|not enabled|disabled|not configured|overdue|past due)",
             r"\b(?:enable|set ?up|activate|add) billing\b",
             r"\b(?:spend|spending|budget|cost|billing|credit) (?:hard )?(?:limit|cap|budget)s? (?:has been |have been |was |is |of \S{1,12} )?(?:reached|exceeded|hit|exhausted)",
@@ -78,6 +85,37 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("You exceeded your current quota of images."),
     rule("quota.plan", QuotaExhausted)
         .code(&[
+            "trial_exhausted",
+            "trial_ended",
+            "credit_limit_reached",
+            "spend_limit_reached",
+            "spending_limit_exceeded",
+            "monthly_limit_reached",
+            "daily_limit_reached",
+            "weekly_limit_reached",
+            "free_tier_exhausted",
+            "quota_reached",
+            "QuotaExceededException",
+            "QuotaExceededError",
+            "QuotaExceeded",
+            "QuotaError",
+            "UsageLimitReached",
+            "UsageLimitExceeded",
+            "UsageLimitError",
+            "PaymentRequired",
+            "PaymentRequiredError",
+            "InsufficientQuota",
+            "InsufficientCredits",
+            "InsufficientCreditsError",
+            "InsufficientFunds",
+            "CreditsExhausted",
+            "CreditLimitExceeded",
+            "OutOfCredits",
+            "no_active_subscription",
+            "plan_upgrade_required",
+            "upgrade_required",
+            "SubscriptionRequired",
+
             "quota_exceeded",
             "quota_exceeded_error",
             "quota_exhausted",
@@ -127,4 +165,52 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .code(&["model_cooldown", "credential_cooldown"])
         .example("All credentials for model x are cooling down"),
+    rule("quota.general", QuotaExhausted)
+        .class()
+        .window()
+        .text(&[
+            r"\bcredits? (?:remaining|left|are required|is required|required|needed)\b",
+            r"\b(?:exceeds|exceeding) (?:your|the) (?:remaining |available |account )?(?:credits?|balance|funds)\b",
+            r"\b(?:not enough|insufficient|no|zero|lacking|0) (?:\S{1,14} ){0,2}(?:credits?|funds|points|coins|neurons|compute units|inference units)\b",
+            r"\b(?:purchase|buy|add|get) (?:more |additional |some )?(?:credits?|funds|tokens|points)\b",
+            r"\b(?:points|coins|credits?|tokens|balance|funds) (?:have |has |are |is )?(?:been )?(?:used up|run out|exhausted|depleted|insufficient)\b",
+            r"\bpayment (?:failed|declined|method (?:is |was )?(?:required|missing|declined|invalid|needed)|issue|problem|is required|is needed)\b",
+            r"\bcard (?:was |has been |is )?(?:declined|expired)\b",
+            r"\bsubscription (?:has |is |was )?(?:been )?(?:expired|inactive|cancell?ed|ended|lapsed|paused|suspended|not active|required|needed)\b",
+            r"\b(?:spend(?:ing)?|budget|cost|usage) (?:cap|ceiling|threshold|limit)\b~\b(?:reached|exceeded|hit|met|over|exhausted)\b",
+            r"\b(?:reached|exceeded|hit|over|above|crossed) (?:\S{1,24} ){0,4}(?:spend(?:ing)?|cost|usage|budget) (?:cap|ceiling|threshold|limit)\b",
+            r"\bservice (?:has been|is|was) paused\b",
+            r"\b(?:pay|settle) (?:your |the |all )?(?:outstanding|overdue|invoice|bill)",
+            r"\bupgrade to (?:a |the |our )?(?:\S{1,14} ){0,3}(?:plan|pro|paid|plus|premium|tier|subscription)\b",
+            r"\b(?:paid|pro|plus|premium|enterprise) (?:plan|tier|subscription|account) (?:is )?(?:required|needed|only)\b",
+            r"\brequires? (?:a |an )?(?:\S{1,14} )?(?:paid|pro|plus|premium|active) (?:plan|tier|subscription|account)\b",
+            r"\b(?:no|without an?) active (?:subscription|plan)\b",
+            r"\bsubscribe to\b",
+            r"\bseat(?:s)? (?:limit|required|exhausted)\b|\bno (?:available )?seats?\b",
+        ])
+        .example("Subscribe to keep going"),
+    rule("quota.plan_general", QuotaExhausted)
+        .class()
+        .window()
+        .text(&[
+            r"\ballotment\b~\b(?:depleted|exhausted|used|exceeded|consumed)\b",
+            r"\b(?:come back|try again|available|resets?|renews?) tomorrow\b",
+            r"\b(?:free|daily|monthly|weekly) (?:messages|requests|credits|tokens|generations|questions|usage|uses)\b~\b(?:gone|used|left|exhausted|over|none|spent|finished)\b",
+            r"\b(?:has|have) spent (?:its|their|your|all|the)\b",
+            r"\bspent (?:its|your|the|their) \S{1,12} (?:limit|budget|credit|allowance)\b",
+            r"\b(?:monthly|daily|weekly|annual) (?:\S{1,14} ){0,3}(?:budget|cap|allotment|allocation|allowance|quota|limit)\b~\b(?:depleted|exhausted|hit|reached|exceeded|used|gone|spent|over)\b",
+            r"\b(?:hit|reached|exceeded|used|spent|over) (?:\S{1,14} ){0,3}(?:monthly|daily|weekly|annual) (?:\S{1,14} ){0,2}(?:budget|cap|allotment|allocation|allowance|quota|limit)\b",
+            r"\b(?:quota|billing|credits?|balance|plan|subscription)\b~\b(?:exhausted|depleted|expired|used up|ran out|insufficient|overdue|past due|suspended)\b",
+
+            r"\btrial\b~\b(?:exhausted|over|ended|expired|used up|finished)\b",
+            r"\bused all (?:of )?your\b",
+            r"\bused up (?:all )?(?:of )?(?:your|the)\b",
+            r"\b(?:usage|inference|plan|message|account|monthly|weekly|daily) (?:limit|cap|quota|allowance)s?\b~\b(?:reached|exceeded|exhausted|hit|used|paused|upgrade)\b",
+            r"\b(?:reached|hit|exceeded|used) (?:\S{1,14} ){0,4}(?:usage|inference|message|account|included|allotted) (?:limit|cap|quota|allowance|requests?)\b",
+            r"\ballowance\b~\b(?:used|exhausted|exceeded|resets?|consumed)\b",
+            r"\bexceeds? (?:your|the) (?:\S{1,12} )?quota\b",
+            r"\bno (?:remaining|more) (?:quota|usage|requests|messages|tokens)\b",
+            r"\bfree[- ](?:tier|plan|trial|quota|limit)\b~\b(?:limit|exceed\w{0,3}|reached|exhausted|used|only|upgrade)\b",
+        ])
+        .example("The allowance was consumed"),
 ];

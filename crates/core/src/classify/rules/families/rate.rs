@@ -77,4 +77,25 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"per[- _]?(?:minute|second)(?:per|_|-|\b)~(?:limit|quota|exceed)",
         ])
         .example("Limit of 20000 tokens per minute exceeded"),
+    rule("rate.general", RateLimit)
+        .hint()
+        .text(&[
+            r"\bmax(?:imum)? (?:\S{1,14} ){0,2}(?:sessions|requests|calls|connections|generations)\b~\b(?:reached|exceeded|hit)\b",
+            r"\b(?:requests|calls|messages|tokens|queries) ?(?:/|per|in|within|every) ?(?:\d{1,4} ?)?(?:s|sec|second|min|minute|m|h|hour)s?\b~\b(?:allowed|exceeded|limit|surpassed|max)\b",
+            r"\b(?:surpassed|exceeded|more than) \d{1,7} (?:calls|requests|messages|queries|tokens)\b",
+            r"\bsend(?:ing)? (?:\S{1,12} ){0,2}too (?:quickly|fast|many|often)\b",
+
+            r"\brate[- ]?limit(?:s|ed|ing)?\b[^.]{0,60}\b(?:exceed\w{0,3}|reach\w{0,3}|hit|wait|retry|slow|try again|too many|block\w{0,3})\b",
+            r"\btoomanyrequests\b",
+            r"\b(?:request|call|api|message|query)s? (?:rate|frequency) (?:is )?(?:too|limit|exceed|high)",
+            r"\btoo (?:frequent|fast|quickly|often)\b",
+            r"\bexceeded (?:the |your )?(?:\S{1,14} ){0,2}(?:requests?|calls?|concurrency|throughput) (?:limit|quota|per)\b",
+            r"\b(?:concurrency|concurrent|parallel|simultaneous) (?:\S{1,14} ){0,2}(?:limit|quota|cap|maximum)\b",
+            r"\bthrottl(?:e|ed|ing)\b",
+            r"\bback ?off\b~\b(?:seconds|retry|before)\b",
+            r"\benqueued token limit\b",
+            r"\bwait (?:a (?:moment|minute|few|bit|while)|before (?:trying|sending|retrying|making))\b",
+            r"\bburst (?:limit|rate|capacity)\b",
+        ])
+        .example("You type too fast"),
 ];

@@ -126,6 +126,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.bytes", InvalidRequest)
         .decisive()
         .text(&[
+            r"\b(?:image|file|document|pdf|audio|video|attachment|payload|body|request|upload)\b~\b(?:exceeds?|larger than|bigger than|over) (?:the )?(?:\S{1,14} ){0,3}(?:size|bytes|megabytes|\d{1,6} ?[kmg]i?b)\b",
+            r"\bdimensions exceed\b",
+
             r"\b(?:image|file|document|pdf|audio|attachment|payload|body) exceeds? \d",
             r"\b(?:request entity|payload|content|request body|body|file|image|upload|attachment|pdf|audio|header fields) (?:is |size is )?too (?:large|big)\b",
             r"\b(?:request|body|payload|file|image|message|upload)\b~(?:exceed|larger|over|greater)\w{0,3}~(?:\bbytes\b|\b[kmg]i?b\b|\d[kmg]b\b)",
@@ -133,4 +136,44 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmaximum (?:request|content|body|file|payload|upload|image)(?: body)? (?:size|length)\b~(?:exceed|reached|bytes|mb)",
         ])
         .example("Request body too large: limit is 32 MB"),
+    rule("request.content_type", InvalidRequest)
+        .decisive()
+        .status(&[400, 406, 415, 422])
+        .text(&[
+            r"\b(?:expected|expects?|unsupported|invalid|wrong|unknown|missing|unexpected) content[- ]?type\b",
+            r"\bcontent[- ]?type\b~\b(?:not supported|unsupported|invalid|must be|expected)\b",
+        ])
+        .example("Expected content-type application/json, but got text/plain"),
+    rule("request.general", InvalidRequest)
+        .hint()
+        .text(&[
+            r"\b(?:unsupported|unknown|invalid|disallowed|unrecognized) (?:\S{1,14} )?(?:type|format|extension|codec|language|version|model parameter|size|mode|media|region parameter)\b",
+            r"\bsupported (?:types|formats|values|extensions|modes|languages)\b",
+
+            r"\binput should be\b",
+            r"\bdimensions?\b~\b(?:exceed|too|larger|at least|at most)",
+            r"\bunknown (?:field|name|key|argument|parameter|option|property|flag|attribute)\b",
+            r"\b(?:unsupported|unknown|invalid|wrong) (?:content[- ]type|media type|mime type|image format|file type|format|encoding|role|tool type|response_format|modality)\b",
+            r"\bunrecognized (?:request )?(?:argument|field|option|parameter|key|property)\b",
+            r"\b(?:less|greater) than or equal to\b",
+            r"\bshould be (?:a |an |one of|between|less|greater|in |of |at )",
+            r"\b(?:image|file|audio|video|document|pdf)\b~\b(?:too (?:large|big|small|many)|exceeds?|corrupt|unsupported|could not be (?:read|decoded|processed))\b",
+            r"\bpixels\b",
+            r"\bis (?:deprecated|not supported|unsupported|not allowed|not permitted|not valid|invalid|required|mandatory|not a valid)\b",
+            r"\bnot eligible\b",
+            r"\bincompatible (?:with|parameter|option|arguments?)\b",
+            r"\bmutually exclusive\b",
+            r"\bout of range\b",
+            r"\bmust not be (?:empty|null|blank)\b",
+            r"\b(?:expects?|expected) (?:a |an )?(?:string|number|integer|array|object|list|boolean|dict|non-empty)\b",
+            r"\bwrong (?:path|method|url|type|number of|format|endpoint)\b",
+            r"\binvalid (?:request|input|value|data|argument|option|body|syntax|json|query|body|content)\b",
+            r"\bbody (?:is |was )?(?:empty|missing|required|invalid|malformed)\b",
+            r"\bmissing (?:body|content|messages|prompt|model|input|parameter|argument|field|header)\b",
+            r"\bno such (?:route|path|endpoint|handler|method)\b",
+            r"\b(?:unknown|invalid|unsupported) (?:url|path|route|endpoint|method|api version)\b",
+            r"\binvalid url \((?:get|post|put|delete|patch)\b",
+            r"\bnot found: /",
+        ])
+        .example("Those options are mutually exclusive"),
 ];

@@ -7,6 +7,30 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.code", ContentFilter)
         .decisive()
         .code(&[
+            "NSFW",
+            "nsfw_content",
+            "nsfw_detected",
+            "content_violation",
+            "ContentFilterError",
+            "ContentFilterFinishReasonError",
+            "ContentModerationError",
+            "SafetyError",
+            "GuardrailTripwireTriggered",
+            "InputGuardrailTripwireTriggered",
+            "OutputGuardrailTripwireTriggered",
+            "moderation_flagged",
+            "flagged_content",
+            "content_policy",
+            "safety_check_failed",
+            "StopCandidateException",
+            "BlockedPromptException",
+            "ResponseBlocked",
+            "PromptBlocked",
+            "sensitive_words_detected",
+            "prompt_violation",
+            "image_generation_user_error",
+            "content_not_allowed",
+
             "content_filter",
             "content_filtered",
             "content_filter_error",
@@ -48,6 +72,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.words", ContentFilter)
         .decisive()
         .text(&[
+            r"\bnsfw\b~\b(?:detect|content|filter|block|flag)",
+            r"\bguardrails?\b~\b(?:intervened|blocked|triggered|violation|rejected|tripped|failed)\b",
+            r"\b(?:tripwire|guardrail) (?:triggered|tripped)\b",
+
             r"\bcontent[- ](?:filter(?:ing|ed|s)?|moderation)\b~(?:policy|polic|trigger|block|reject|violat|result|flag|stopped|refus)",
             r"\b(?:triggered|triggering|blocked|rejected|flagged|stopped|filtered|refused)\b~\b(?:content[- ](?:filter|moderation|management|policy|guidelines)|safety|moderation|recitation|responsible ai|guardrails?|prohibited|usage polic|content polic)",
             r"\b(?:safety system|safety checks?|safety filters?|safety settings|safety reasons|safety policy|safety guidelines)\b~(?:block|reject|reason|violat|flag|result|trigger|not allowed|refus)",
@@ -66,4 +94,24 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Please review our Terms of Service", "The list was filtered by status code"])
         .example("Output blocked by content filtering policy"),
+    rule("safety.general", ContentFilter)
+        .class()
+        .text(&[
+            r"\b(?:prompt|response|output|image|answer|text|request|message|content|input)\b~\b(?:withheld|suppressed|redacted|censored|filtered out|not allowed by|against our|violates?|may violate)\b",
+            r"\bcopyrighted\b",
+            r"\bdepicts?\b~\b(?:person|people|minor|violence|celebrity)\b",
+            r"\b(?:refused|declined) (?:to (?:answer|respond|generate|help|comply|assist)|for (?:safety|policy))\b",
+            r"\bagainst (?:our|the|openai's|anthropic's|google's) (?:\S{1,14} ){0,2}(?:polic|guidelines|terms|rules)",
+
+            r"\bnsfw\b",
+            r"\b(?:safety|moderation|policy|content|harm|toxicity|abuse|responsible ai)[- ](?:check|checks|checker|filter|filters|system|violation|policy|policies|review|classifier|guardrails?|moderation|restrictions?|guidelines)\b~\b(?:flag\w{0,4}|block\w{0,3}|reject\w{0,3}|refus\w{1,3}|fail\w{0,3}|violat\w{1,5}|detect\w{0,3}|prevent\w{0,3}|trigger\w{0,3}|den(?:y|ied))\b",
+            r"\b(?:flagged|blocked|rejected|refused|denied|filtered|stopped|withheld|removed) (?:by|due to|because of|for|as) (?:\S{1,14} ){0,4}(?:safety|moderation|policy|policies|content|harmful|unsafe|abuse|guardrails?|filters?|violat\w{1,5}|copyright|nsfw)\b",
+            r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|explicit|illegal|violent|toxic|hateful|disallowed|sensitive|policy-violating)(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?\b",
+            r"\bcopyright(?:ed)?\b~\b(?:block|material|content|filter|detected|violat)",
+            r"\b(?:cannot|can't|unable to|won't|not able to|will not) (?:assist|help|comply|fulfill|answer|respond|generate|create|process) (?:\S{1,12} ){0,4}(?:policy|policies|guidelines|harmful|unsafe|request)\b",
+            r"\bstop_reason\b['\x22]?: ?['\x22]?refusal\b",
+            r"\bperson_?generation\b~\b(?:block|not allowed|disabled)",
+            r"\bterms of (?:service|use) violat",
+        ])
+        .example("NSFW"),
 ];

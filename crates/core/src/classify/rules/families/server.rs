@@ -79,4 +79,40 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .hint()
         .text(&[r"\bprovider returned error\b", r"\bunknown error\b", r"\bgeneral error\b"])
         .example("Provider returned error"),
+    rule("server.general", ServerError)
+        .hint()
+        .text(&[
+            r"\b(?:something|anything) (?:broke|failed|crashed|exploded|blew up|is wrong|happened)\b",
+            r"\b(?:our|the) (?:backend|servers?|systems?|service|infrastructure)\b~\b(?:broke|failed|error|problem|issue|down|trouble|crashed)\b",
+            r"\bin our (?:backend|servers?|systems?|service|infrastructure)\b",
+            r"\bunexpected (?:\S{1,14} )?(?:in|from) (?:the |our )?(?:\S{1,14} )?(?:server|service|worker|backend|upstream|engine)\b",
+            r"\bsorry (?:about that|for the)\b",
+
+            r"\bon our (?:side|end|servers?)\b",
+            r"\b(?:ran|running) into (?:a|an|some) (?:\S{1,14} )?(?:problem|issue|error|trouble|difficulties)\b",
+            r"\bapplication error\b",
+            r"\b(?:we|server|service|system|api|provider|upstream|backend) (?:have |has |is |are |were |was )?(?:encountered|experienced|experiencing|having|hit|hitting) (?:a |an |some )?(?:\S{1,14} ){0,2}(?:problems?|issues?|errors?|difficulties|outage|failure|exception)\b",
+            r"\btechnical (?:difficulties|issues?|problems?)\b",
+            r"\bwent wrong\b",
+            r"\b(?:service|provider|server|api|partial|major|ongoing) (?:outage|disruption|incident|degradation)\b",
+            r"\bserver[- ]side (?:error|issue|problem|failure)\b",
+            r"\b(?:server|service|upstream|backend|gateway|provider) (?:failure|fault|problem|malfunction|failed|unavailable|is down|was down|went down|is not responding|error)\b",
+            r"\binternal (?:exception|fault|problem|issue|processing error|service error)\b",
+            r"\bunexpected (?:error|exception|failure|problem|server)\b",
+            r"\bunhandled (?:error|exception) (?:in|on|at|from) (?:the )?(?:server|service|provider|upstream|backend)\b",
+            r"\b(?:please )?contact (?:us|support|the administrator|our support)\b~\b(?:persist|request id|continues)\b",
+            r"\bnot available at (?:the|this) moment\b",
+            r"\bcurrently (?:unavailable|down|offline)\b",
+            r"\bassertion error\b",
+            r"\ban error (?:has )?occurred\b",
+            r"\bfailed to (?:process|handle|complete|serve|execute|perform) (?:the |your |this )?(?:request|prompt|prediction|query|operation|completion)\b",
+            r"\berror processing\b",
+            r"\brequest (?:has )?failed\b",
+            r"\bcompletion (?:error|failed)\b",
+            r"\bapi error\b",
+            r"\bplease try again later\b",
+            r"\brpc error\b",
+            r"\bserver returned (?:an )?error\b",
+        ])
+        .example("Sorry, there was a problem on our side"),
 ];

@@ -7,6 +7,36 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.code", StateLost)
         .decisive()
         .code(&[
+            "file_expired",
+            "upload_expired",
+            "thread_expired",
+            "session_terminated",
+            "session_lost",
+            "SessionExpiredException",
+            "SessionNotFound",
+            "ThreadNotFound",
+            "RunNotFound",
+            "BatchNotFound",
+            "ContainerNotFound",
+            "SandboxNotFound",
+            "sandbox_expired",
+            "ResponseNotFound",
+            "ConversationNotFound",
+            "CheckpointNotFound",
+            "NoSuchUpload",
+            "ExpiredIteratorException",
+            "UNKNOWN_MEMBER_ID",
+            "ILLEGAL_GENERATION",
+            "file_not_found",
+            "document_not_found",
+            "stale_thread",
+            "NoSuchSessionError",
+            "NoSuchWindowError",
+            "no_such_window",
+            "invalid_previous_response_id",
+            "cache_expired",
+            "assistant_deleted",
+
             "previous_response_not_found",
             "thread_not_found",
             "session_not_found",
@@ -40,6 +70,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.not_found", StateLost)
         .decisive()
         .text(&[
+            r"\b(?:sandbox|container|session|thread|conversation|batch|upload|workspace|vm|machine|browser)\b(?: \S{1,60})? (?:has |was |is |had )?already been (?:terminated|stopped|removed|destroyed|deleted|closed|shut down)\b",
+            r"\bno such (?:container|sandbox|session|thread|conversation|agent|project|checkpoint|snapshot|upload|stream)\b",
+
             r"\bwith id:? ['\x22`]?[\w:.-]{3,90}['\x22`]? (?:was |is |could )?(?:not (?:be )?found|does not exist|not exist)",
             r"\b(?:file|document|image|asset|node) [\w-]{6,90} (?:was |is )?not found",
             r"\bsession~\bmaximum duration\b",
@@ -74,4 +107,30 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bcontainer (?:\S{1,70} )?is expired",
         ])
         .example("The sandbox is not running any more"),
+    rule("state.general", StateLost)
+        .class()
+        .text(&[
+            r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{1,60}){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|closed|not found|unknown|missing|forgotten|wiped|evicted)\b",
+            r"\b(?:cursor|iterator|lease|transaction|savepoint|snapshot|consumer|subscription|watch) (?:id )?(?:\S{1,40} )?(?:not found|expired|is no longer|invalidated|unknown|too old)\b",
+
+            r"\b(?:sandbox|container|session|thread|run|conversation|batch|upload|workspace|instance|vm|machine|browser|job|agent)\b(?: \S{1,60})? (?:has |was |is |had )?(?:already |since )?(?:been )?(?:terminated|stopped and removed|reaped|garbage collected|evicted|discarded|cleaned up|destroyed|recycled|shut down|archived)\b",
+            r"\bno such (?:container|image|volume|sandbox|object|key|job|task|window|client|pane|session|file object|upload|stream|instance|machine|vm|thread|conversation|agent|project|checkpoint|snapshot|dialog|message|topic|queue|consumer group)\b",
+            r"\b(?:upload|file|session|thread|conversation|response|batch|cache|cached content|container|sandbox|checkpoint|lease|reservation|snapshot|url|link|handle|cursor|subscription|invite|result)\b(?: \S{1,60}){0,2} (?:has |is |was |have )?(?:already )?(?:expired|no longer (?:available|valid|exists?|active|found|accessible|stored))\b",
+            r"\b(?:does not|doesn't|no longer) (?:exists?|know|recognize|have) (?:the |this |that |your |a |any )?(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload)\b",
+            r"\b(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload|document|subscription|consumer|member|lease|transaction|cursor|snapshot|memory store|vector store|index) (?:id |key |name )?(?:\S{1,60} )?(?:is |was )?(?:unknown|invalid|not (?:open|active|available|recognized|known|registered|present|initialized))\b",
+            r"\bnoscript no matching script\b",
+            r"\b(?:failed|unable|could not|cannot|can't|couldn't) (?:to )?(?:resume|restore|reattach|re-attach|attach to|find|locate|load|reopen|continue) (?:(?:the|a|an|your|any|previous|saved) ){0,3}(?:session|thread|conversation|run|checkpoint|transcript|rollout|sandbox|container|pane|window|chat)\b",
+            r"\bno (?:session|conversation|thread|transcript|checkpoint|sandbox|container|pane|window|run|agent|chat|document)s? (?:with|named|for|matching|exists?|available|by|under)\b",
+            r"\bre-?(?:register|initiali[sz]e|create) (?:the |your |a )?(?:session|agent|project|thread)\b",
+            r"\bunknown (?:thread|conversation|agent|project|container|sandbox|batch|run|checkpoint|assistant|document|subscription|consumer|member)\b",
+            r"\buntracked document\b|\bdocument (?:\S{1,80} )?(?:is )?not open\b|\bnon-added document\b",
+        ])
+        .code(&[
+            "CursorNotFound",
+            "NoSuchTransaction",
+            "LeaseExpired",
+            "LeaseNotFound",
+            "StaleSession",
+        ])
+        .example("This server does not know the sandbox"),
 ];

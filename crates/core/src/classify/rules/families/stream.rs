@@ -7,6 +7,8 @@ use crate::kind::FailureKind::{NetworkTransient, StreamInterrupted};
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("stream.cut", StreamInterrupted)
         .text(&[
+            r"\b(?:stream|body|chunk|response|sse|trailer)\b~\bunexpected (?:eof|end of)\b",
+
             r"\bdid not receive (?:a |the )?(?:done|final|complet|success|terminat)",
             r"\b(?:answer|response|message|generation|output) (?:was |has been |got )?(?:stopped|ended|broke off|cut) (?:early|midway|unexpectedly|abruptly|before)",
             r"\bpremature(?:ly)? (?:close|end|closed|ended|eof|terminated)",
@@ -32,6 +34,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("stream.silent", StreamInterrupted)
         .decisive()
         .text(&[
+            r"\btimed out after \d{1,9} milliseconds with [1-9]\d{0,12} (?:out of \S{1,12} )?bytes received",
+            r"\b(?:went|fell|gone) (?:silent|quiet)\b",
+            r"\bstopped (?:arriving|streaming|sending)\b",
+
             r"\bstream(?:ing)?\b~\b(?:idle|stall(?:ed)?|inactiv\w{1,5}|hung|no (?:data|chunks?|events?|tokens?))\b",
             r"\b(?:idle|stalled|inactive) (?:sse |response |event )?(?:stream|timeout (?:waiting for|on) (?:sse|stream|chunk|event))",
             r"\bidle timeout waiting for sse\b",
@@ -51,4 +57,61 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["stream disconnected before completion: Rate limit reached for gpt-5"])
         .example("The stream was disconnected."),
+    rule("stream.code", StreamInterrupted)
+        .on(Surface::Network, NetworkTransient)
+        .code(&[
+            "BrokenResourceError",
+            "ClosedResourceError",
+            "EndOfStream",
+            "EndOfStreamError",
+            "EndOfStreamException",
+            "IncompleteBody",
+            "IncompleteResponse",
+            "UnexpectedEof",
+            "StreamClosedError",
+            "StreamError",
+            "StreamInterrupted",
+            "stream_disconnected",
+            "HttpIOException",
+            "ResponseEnded",
+            "ConnectionClosedError",
+            "ConnectionClosed",
+            "IncompleteRead",
+            "ResetStream",
+            "ERR_HTTP2_STREAM_CANCEL",
+        ])
+        .class()
+        .example("anyio.BrokenResourceError"),
+    rule("stream.general", StreamInterrupted)
+        .class()
+        .on(Surface::Network, NetworkTransient)
+        .text(&[
+            r"\b(?:stream|sse|connection|feed|socket|subscription) (?:\S{1,14} ){0,2}(?:dropped|died|broke|cut|lost|ended|stopped|vanished) (?:after|before|while|mid|during|at|in)\b",
+            r"\b(?:reply|answer|response|output|message|generation|text) (?:was |got |is |has been )?(?:cut|broken|interrupted|lost|truncated|stopped)\b",
+            r"\bkeepalive ping timeout\b",
+            r"\bended before (?:a |the |any )?(?:terminal|final|last|done|stop|finish|completion)\b",
+
+            r"\b(?:stopped|ceased|quit) (?:arriving|responding|sending|streaming|midway|mid-)",
+            r"\bbytes (?:missing|remaining to read|short)\b",
+            r"\bend of response with\b",
+            r"\bchunked (?:transfer )?(?:encoding|coding|body|read|message)\b",
+            r"\bchunk coded message body\b",
+            r"\b(?:response|answer|output|message|reply|stream)\b~\bmay be (?:incomplete|truncated|cut)\b",
+            r"\bunexpected (?:disconnect|disconnection|end of stream)\b",
+            r"\bearly eof\b",
+            r"\bsideband packet\b",
+            r"\bmore (?:bytes )?expected\b",
+            r"\bexpected \d{1,12} (?:more )?bytes\b",
+            r"\bgot (?:only )?\d{1,12} (?:out )?of \d{1,12} bytes\b",
+            r"\bcontent-length\b~\b(?:mismatch|does not match|received|but)\b",
+            r"\b(?:stream|response|generation|answer|output|turn|message) (?:was |has been |got |is )?(?:truncated|cut)\b",
+            r"\bbefore (?:a |the |any )?(?:final|terminal|done|stop|finish|message_stop|response\.completed)\b",
+            r"\bclosed before (?:the )?(?:response|stream|message|answer|body|completion)(?: was| is| had)? (?:complete|finish|fully|end|done)",
+            r"\bbroke off\b",
+            r"\bwas not closed cleanly\b",
+            r"\b(?:lost|dropped|closed|reset|disconnected|interrupted) (?:while|during|when|mid) ?-?(?:reading|receiving|streaming|the (?:response|stream|transfer|download|body)|response|stream|transfer)\b",
+            r"\btimed out after \d{1,9} milliseconds with [1-9]\d{0,12} (?:out of \S{1,12} )?bytes received",
+            r"\bconnection (?:prematurely )?closed during response\b",
+        ])
+        .example("The answer broke off"),
 ];

@@ -6,6 +6,11 @@ use crate::kind::FailureKind::Timeout;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.passed", Timeout)
         .text(&[
+            r"\bexceed(?:ed|s|ing) (?:the |its |a )?\w{0,24}timeout\w{0,8}\b",
+            r"\bstatement timeout\b",
+            r"\b(?:due to|because of) (?:the |a |an )?(?:\S{1,30} ){0,4}time-?out\b",
+            r"\bfailed to (?:start|respond|complete|finish|connect|become ready|initialize|answer) within \d",
+
             r"\bno (?:first token|response|output|reply|answer|data|activity|progress)\b~\bwithin \d",
             r"\btimeout\(\w",
             r"^timeout\b[.:!]?$",
@@ -31,6 +36,25 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("The request timed out."),
     rule("timeout.code", Timeout)
         .code(&[
+            "ReadTimeoutError",
+            "TimeLimitExceeded",
+            "SoftTimeLimitExceeded",
+            "ExecutionTimeout",
+            "TaskTimeout",
+            "TimeoutRejectedException",
+            "TimeoutCancellationException",
+            "FUNCTION_TIMEOUT",
+            "RequestTimeoutError",
+            "operation_timeout",
+            "execution_timeout",
+            "response_timeout",
+            "connect_timeout",
+            "read_timeout",
+            "OpenTimeout",
+            "ConnectionTimeoutException",
+            "WAIT_TIMEOUT",
+            "command_timeout",
+
             "TooSlowError",
             "TimeoutExceeded",
             "RequestTimeout",
@@ -59,4 +83,32 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["e2b.exceptions.TimeoutException: The sandbox was not found"])
         .example(r#"{"error":{"type":"timeout_error","message":"no"}}"#),
+    connection("timeout.general", Timeout)
+        .class()
+        .text(&[
+            r"\b(?:gave up|giving up|stopped) waiting\b",
+            r"\bwaiting for\b~\b(?:after|for) \d{1,6} ?(?:ms|s|sec|seconds|minutes|min)\b",
+            r"\bafter waiting\b",
+            r"\btimedout\b",
+
+            r"\b(?:not|never|n't|failed to|failure to|unable to|could not|cannot|nothing) (?:\S{1,14} ){0,2}(?:start|started|starting|respond|responded|responding|complete|completed|finish|finished|ready|become|answer|answered|connect|connected|reply|return|returned|received|acknowledge|establish|established|available|healthy|happen|happened)\b(?: \S{1,20}){0,2}? (?:within|in time|after \d|in \d)",
+            r"\b(?:due to|because of|on|by) (?:the |a |an )?(?:\S{1,30} ){0,4}time-?out\b",
+            r"\block wait timeout\b",
+            r"\bmax(?:imum)? (?:execution|run|wait|processing|call|session) ?(?:time|duration)\b",
+            r"\b(?:error|failed|reason|err|exception|critical|fatal|aborted|killed)\b[^.]{0,40}\btime-?out\b",
+            r"\bran out of time\b",
+            r"\btime (?:is |was )?(?:up|expired|elapsed|exhausted|budget exceeded)\b",
+            r"\b(?:wait|waiting)(?: for)? \S{1,30}(?: \S{1,20}){0,4} timed\b",
+            r"\b(?:no|without) (?:response|reply|answer|output|progress|activity|heartbeat) (?:from \S{1,60} )?(?:for|in|after|within) (?:\S{1,8} )?\d",
+            r"\bexpired before (?:it |the |being )?(?:\S{1,20} )?(?:finish|complet|respon|process|could)",
+            r"\btaking too long\b",
+            r"\btakes too long\b",
+            r"\btime limit of\b",
+            r"\breason: :timeout\b",
+            r"\bwatchdog\b~\b(?:timeout|expired|fired|triggered)\b",
+            r"\bkilled after \d{1,6} ?(?:s|sec|seconds|minutes|ms)\b",
+            r"\bgave up (?:waiting )?after \d",
+            r"\b(?:response|header|first byte|server|upstream) (?:read |wait )?time(?:d)? ?-?out\b",
+        ])
+        .example("The worker gave up after 30 attempts of waiting"),
 ];
