@@ -196,6 +196,10 @@ impl Recovery {
     }
 
     fn try_escalate(&mut self, reason: EscalationReason) -> Tried {
+        if self.rolled_back {
+            // The ladder had its chance in this operation.
+            return Tried::Skipped(Skip::LadderEnds);
+        }
         let route = Arc::clone(&self.plan.route);
         let first = route.next_rung(self.at.model);
         let mut skip = Skip::LadderEnds;

@@ -165,13 +165,16 @@ impl Driver<'_> {
         let Some(running) = op.running.take() else { return Ok(()) };
         // Its place as a probe stays taken until the lease ends: only the count is closed here.
         self.watch.ended += 1;
-        // Dropping the recovery gives back what it held; the books must say the same.
+        // Dropping the recovery charges what it held, since nobody knows what it cost; the books
+        // must say the same.
         let id = op.id;
         let (purse, project) = (Rc::clone(&op.purse), op.project);
         drop(op);
         self.free.push(slot);
         let account = Account { id, project, purse: &purse };
-        self.watch.settled(account, running.held_usd_micros, 0, &self.stage.projects[project], now)
+        let held = running.held_usd_micros;
+        self.stats.spent_usd_micros += held;
+        self.watch.settled(account, held, held, &self.stage.projects[project], now)
     }
 
     pub(super) fn plant_in_attempt(&mut self, attempt: &mut Attempt, op: &Op, now: Instant) {
