@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::{Serialize, Serializer};
+use steadfast_core::redact;
 
 use crate::node::{Node, Origin, Value};
 
-/// What stands in place of a secret.
-pub const MASK: &str = "***";
+pub use steadfast_core::redact::MASK;
 
 /// A value that prints as `***`, however it is printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ impl Serialize for Secret {
 /// Works on text, not on values, because the line of a syntax error has no values. It would
 /// rather hide too much: what is hidden can be looked up in the file, what is shown cannot be unseen.
 pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
-    let mut ranges = token_ranges(line);
+    let mut ranges = redact::secret_ranges(line);
     for named in NAMED.find_iter(line) {
         let value = before_comment(&line[named.end()..]);
         for quoted in QUOTED.find_iter(value) {
@@ -66,7 +66,7 @@ pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
             ranges.push(named.end()..named.end() + bare);
         }
     }
-    merged(ranges)
+    redact::merged(ranges)
 }
 
 /// The texts of a line that stands in the middle of something, whose name is on another line: for
@@ -76,30 +76,6 @@ pub(crate) fn lone_texts(line: &str) -> Vec<Range<usize>> {
         return Vec::new();
     }
     QUOTED.find_iter(line).map(|quoted| quoted.range()).collect()
-}
-
-/// The parts of a text that look like keys and tokens by themselves.
-fn token_ranges(text: &str) -> Vec<Range<usize>> {
-    let has_digit = |found: &regex::Match<'_>| found.as_str().bytes().any(|byte| byte.is_ascii_digit());
-    let mut ranges: Vec<Range<usize>> = LONG.find_iter(text).filter(has_digit).map(|found| found.range()).collect();
-    for found in TOKENS.captures_iter(text) {
-        ranges.extend(found.iter().skip(1).flatten().map(|part| part.range()));
-    }
-    merged(ranges)
-}
-
-/// In order, without overlaps and without empty ones.
-fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    ranges.retain(|range| !range.is_empty());
-    ranges.sort_by_key(|range| range.start);
-    ranges.dedup_by(|next, previous| {
-        let overlap = next.start <= previous.end;
-        if overlap {
-            previous.end = previous.end.max(next.end);
-        }
-        overlap
-    });
-    ranges
 }
 
 /// Where a file holds secrets in plain text: texts under a key that is one by its name, however
@@ -153,7 +129,7 @@ pub(crate) fn mask(text: &str) -> String {
 
 /// The text without what looks like a key by itself: for our own words, which name keys all the time.
 pub(crate) fn mask_tokens(text: &str) -> String {
-    without(text, &token_ranges(text))
+    without(text, &redact::secret_ranges(text))
 }
 
 fn without(text: &str, ranges: &[Range<usize>]) -> String {
@@ -180,26 +156,10 @@ pub(crate) fn mask_url(url: &str) -> String {
     mask(&format!("{scheme}://{host}{path}"))
 }
 
-/// A run of letters and digits longer than any name.
-static LONG: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9]{32,}"));
-
-/// Keys by the shapes that providers give them, bearer tokens, and passwords in addresses.
-static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r#"(?x)
-        \b((?:sk|pk|rk|gsk|xai|pplx|hf|ghp|gho|glpat|xox[abp]|r8|key|csk|nvapi|tvly|whsec)[-_][A-Za-z0-9_\-]{8,})
-        | \b(AIza[A-Za-z0-9_\-]{20,})
-        | (?i:bearer|basic)\s+([A-Za-z0-9._~+/=\-]{4,})
-        | ://[^\s/"'@]*:([^\s/"'@]+)@
-        | \b(eyJ[A-Za-z0-9_\-]{10,}[A-Za-z0-9_.\-]*)
-        "#,
-    )
-});
-
 /// A key whose value is a secret by its name.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r#"(?i)["']?(?:[a-z0-9_.-]*(?:key|token|secret|passw(?:or)?d|authorization|cookie|credential))s?["']?\s*=\s*"#,
+        r#"(?i)["']?(?:[a-z0-9_.-]*(?:key|token|secret|passw(?:or)?d|pass|pwd|authorization|cookie|credential|webhook|header))s?["']?\s*=\s*"#,
     )
 });
 
@@ -235,9 +195,13 @@ mod tests {
             (r#"a = 1 # key = "abc""#, "a = 1 # key = ***"),
             (r#"api_key = "x""#, "api_key = ***"),
             (r#"headers = { Authorization = "Bearer abc" }"#, "headers = { Authorization = *** }"),
-            (r#"dialect = "sk-ant-api03-abcdefgh""#, r#"dialect = "***""#),
+            (r#"dialect = "sk-ant-api03-abcdefgh""#, r#"dialect = "sk-***""#),
+            (r#"url = "https://h/v1?key=abcdef""#, r#"url = "https://h/v1?key=***"#),
+            (r#"url = "mysql://u:p@ss/w0rd@h/x""#, r#"url = "mysql://u:***@h/x""#),
+            (r#"header = { x-auth = "hunter3" }"#, "header = { x-auth = *** }"),
+            (r#"pwd = "hunter4""#, "pwd = ***"),
             (r#"url = "postgres://me:hunter2@db/x""#, r#"url = "postgres://me:***@db/x""#),
-            (r#"webhook = "https://x/0123456789abcdef0123456789abcdef""#, r#"webhook = "https://x/***""#),
+            (r#"webhook = "https://hooks.example/T0/B0/x""#, "webhook = ***"),
             (r#"[models."gpt-4.1"]"#, r#"[models."gpt-4.1"]"#),
             (r#"[models.claude-sonnet-4-5]"#, "[models.claude-sonnet-4-5]"),
             (r#"usd_per_session = 2.0"#, "usd_per_session = 2.0"),

@@ -19,6 +19,7 @@ pub mod policy;
 pub mod preview;
 pub mod record;
 pub mod recovery;
+pub mod redact;
 pub mod route;
 pub mod spend;
 pub mod time;

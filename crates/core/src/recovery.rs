@@ -188,7 +188,9 @@ pub struct Recovery {
     paid_fallback: bool,
     /// The next attempt is paid from this endpoint's retries.
     paid_retry: Option<EndpointId>,
-    /// A rung did not serve: if the chain does, the session returns to it.
+    /// It began on the rung its session had climbed to: the chain has not been tried.
+    began_on_rung: bool,
+    /// That rung did not serve: if the chain does, the session returns to it.
     rolled_back: bool,
 }
 
@@ -255,6 +257,7 @@ impl Recovery {
             patience: 0,
             paid_fallback: false,
             paid_retry: None,
+            began_on_rung: plan.route.is_rung(plan.start().model),
             rolled_back: false,
             plan,
         }
@@ -433,6 +436,13 @@ impl Recovery {
         self.repairs = 0;
         self.move_to(self.plan.start(), Choice::Retry);
         self.state = State::Ready;
+    }
+
+    /// The places from the current one on. From the rung where it began, the chain comes next.
+    fn places(&self) -> impl Iterator<Item = Place> {
+        let back = self.began_on_rung && self.plan.route.is_rung(self.at.model);
+        let chain = back.then(|| self.plan.route.places_from(Place { model: 0, served: 0 }));
+        self.plan.route.places_from(self.at).chain(chain.into_iter().flatten())
     }
 
     /// Another target: every list of steps starts from its beginning.

@@ -284,10 +284,10 @@ impl Route {
     }
 
     /// The places from here on, in order: the model's endpoints, then the next model of the
-    /// chain. A rung leads back to the chain's beginning: climbing is a step of its own.
+    /// chain. On the ladder there is no next model: climbing is a step of its own.
     pub(crate) fn places_from(&self, place: Place) -> impl Iterator<Item = Place> {
-        let after = if self.is_rung(place.model) { 0 } else { place.model + 1 };
-        let models = std::iter::once(place.model).chain(after..self.chain_len);
+        let end = if self.is_rung(place.model) { 0 } else { self.chain_len };
+        let models = std::iter::once(place.model).chain(place.model + 1..end);
         models.flat_map(move |model| {
             let first = if model == place.model { place.served } else { 0 };
             let endpoints = self.models.get(model).map_or(0, |model| model.endpoints.len());
@@ -435,8 +435,8 @@ mod tests {
         };
         assert_eq!(walk(0, 0), "0.0 0.1 1.0 1.1 2.0 2.1 ");
         assert_eq!(walk(1, 1), "1.1 2.0 2.1 ");
-        assert_eq!(walk(4, 1), "4.1 0.0 0.1 1.0 1.1 2.0 2.1 ", "a rung leads back to the chain");
-        assert_eq!(walk(9, 0), walk(0, 0), "a place beyond the end leads to the chain");
+        assert_eq!(walk(4, 0), "4.0 4.1 ", "a rung leads nowhere by itself");
+        assert_eq!(walk(9, 0), "");
     }
 
     #[test]

@@ -475,9 +475,8 @@ fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Check
     }
     let place = (target.model, target.served);
     let Some(last) = op.last.map(|last| (last.model, last.served)) else { return Ok(()) };
-    // A rung that does not serve, or does not even admit the climb, leads back to the chain.
-    let climbing = std::mem::take(&mut op.may_escalate);
-    let rolls_back = (usize::from(last.0) >= rung || climbing) && !on_ladder;
+    // A session's rung that does not serve leads back to the chain.
+    let rolls_back = usize::from(last.0) >= rung && op.rung.is_none() && !on_ladder;
     let in_order = match attempt.choice {
         Choice::Retry => place == last,
         _ => place > last || rolls_back,

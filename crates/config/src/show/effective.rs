@@ -263,7 +263,8 @@ fn project(project: &Project) -> Value {
 fn rule(rule: &UserRule) -> Value {
     let text = |text: &Option<String>| text.as_deref().map(Value::text);
     let header = rule.header.as_ref().map(|(name, value)| match value {
-        Some(value) => Value::text(format!("{name}: {value}")),
+        // A header a rule looks for may well be a credential.
+        Some(_) => Value::text(format!("{name}: {MASK}")),
         None => Value::text(&**name),
     });
     Value::table([
@@ -300,9 +301,13 @@ fn texts(items: &[impl AsRef<str>]) -> Value {
     Value::list(items.iter().map(|item| Value::text(item.as_ref())))
 }
 
-/// A command; people put keys into arguments.
+/// A command; people put keys into arguments, also behind a flag of their own.
 fn command(parts: &[String]) -> Value {
-    Value::list(parts.iter().map(|part| Value::text(mask_tokens(part))))
+    let before = std::iter::once("").chain(parts.iter().map(String::as_str));
+    Value::list(parts.iter().zip(before).map(|(part, before)| {
+        let announced = before.starts_with('-') && mask_tokens(&format!("{before}=x")).ends_with(MASK);
+        Value::text(if announced { MASK.to_owned() } else { mask_tokens(part) })
+    }))
 }
 
 fn wait(duration: Duration) -> Value {

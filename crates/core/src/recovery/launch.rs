@@ -73,7 +73,7 @@ impl Recovery {
         paused: Paused,
         obstacles: &mut Obstacles,
     ) -> Option<Chosen> {
-        for place in self.plan.route.places_from(self.at) {
+        for place in self.places() {
             let Some((model, target, endpoint)) = self.usable(place, world, now, obstacles) else { continue };
             if paused == Paused::Skipped && endpoint.is_paused(now) {
                 continue;

@@ -341,7 +341,7 @@ impl Recovery {
         let about_the_model = matches!(kind, FailureKind::ContextLimit | FailureKind::ContentFilter);
         let mut skip = Skip::ChainEnds;
         let mut open = None;
-        for place in self.plan.route.places_from(self.at) {
+        for place in self.places() {
             if place == self.at || about_the_model && place.model == self.at.model {
                 continue;
             }

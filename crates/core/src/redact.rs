@@ -1,0 +1,247 @@
+//! Secrets in a text that people will see: where they are, and the text without them.
+//!
+//! Goes by shapes: how providers' keys begin, words after `Bearer`, values named like a secret,
+//! passwords in addresses, runs too long to be a name. It would rather hide too much: what is
+//! hidden can be looked up where it came from, what is shown cannot be unseen.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::{memchr, memchr2_iter, memmem};
+
+/// What stands in place of a secret.
+pub const MASK: &str = "***";
+
+/// How API keys begin; the beginning itself stays visible, because it tells whose key it is.
+const PREFIXES: &[&str] = &[
+    "sk-",
+    "sk_",
+    "pk-",
+    "pk_",
+    "rk-",
+    "rk_",
+    "gsk_",
+    "csk-",
+    "xai-",
+    "pplx-",
+    "hf_",
+    "ghp_",
+    "gho_",
+    "github_pat_",
+    "glpat-",
+    "xoxa-",
+    "xoxb-",
+    "xoxp-",
+    "aiza",
+    "akia",
+    "r8_",
+    "nvapi-",
+    "tvly-",
+    "whsec_",
+    "key-",
+    "key_",
+    "eyj",
+];
+
+/// How the name of a secret ends.
+const NAMES: &[&str] = &[
+    "key",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "pwd",
+    "pass",
+    "authorization",
+    "cookie",
+    "credential",
+    "credentials",
+];
+
+/// A key with a known beginning is at least this long.
+const KEY_BYTES_MIN: usize = 12;
+/// No name is this long without a gap.
+const RUN_BYTES_MIN: usize = 32;
+/// A value after a colon is a secret only if it could be one: "token: expected" is not.
+const COLON_VALUE_BYTES_MIN: usize = 6;
+
+/// The text without its secrets.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let ranges = secret_ranges(text);
+    if ranges.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut redacted = String::with_capacity(text.len());
+    let mut shown = 0;
+    for range in ranges {
+        redacted.push_str(&text[shown..range.start]);
+        redacted.push_str(MASK);
+        shown = range.end;
+    }
+    redacted.push_str(&text[shown..]);
+    Cow::Owned(redacted)
+}
+
+/// The parts of a text that look like secrets, in order and apart from each other.
+pub fn secret_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    keys(text.as_bytes(), &mut ranges);
+    named_values(text.as_bytes(), &mut ranges);
+    passwords(text.as_bytes(), &mut ranges);
+    merged(ranges)
+}
+
+/// In order, without overlaps and without empty ones.
+pub fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.retain(|range| !range.is_empty());
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, previous| {
+        let overlap = next.start <= previous.end;
+        if overlap {
+            previous.end = previous.end.max(next.end);
+        }
+        overlap
+    });
+    ranges
+}
+
+/// Words that are keys by their shape, or by the word before them.
+fn keys(text: &[u8], ranges: &mut Vec<Range<usize>>) {
+    let mut at = 0;
+    // No word that is long enough fits before a byte that is in none: most are never looked at.
+    while let Some(window) = text.get(at..at + KEY_BYTES_MIN) {
+        if let Some(gap) = window.iter().rposition(|byte| !is_key_byte(byte)) {
+            at += gap + 1;
+            continue;
+        }
+        let start = at;
+        at += text[at..].iter().take_while(|byte| is_key_byte(byte)).count();
+        let word = &text[start..at];
+        if let Some(prefix) = PREFIXES.iter().find(|prefix| starts_with(word, prefix)) {
+            ranges.push(start + prefix.len()..value_end(text, at));
+        } else if is_announced(&text[..start], word) || is_long_run(word) {
+            ranges.push(start..value_end(text, at));
+        }
+    }
+}
+
+/// `name=value` and `name: value` where the name says that it is a secret.
+fn named_values(text: &[u8], ranges: &mut Vec<Range<usize>>) {
+    for separator in memchr2_iter(b'=', b':', text) {
+        let before = trim_end(&text[..separator]);
+        if !NAMES.iter().any(|name| ends_with(before, name)) {
+            continue;
+        }
+        let quotes = text[separator + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'"' | b'\'')).count();
+        let start = separator + 1 + quotes;
+        let end = value_end(text, start);
+        let value = &text[start..end];
+        let certain = text[separator] == b'=' && !value.starts_with(b"{") && !value.starts_with(b"[");
+        let likely = value.len() >= COLON_VALUE_BYTES_MIN && value.iter().any(u8::is_ascii_digit);
+        if certain || likely {
+            ranges.push(start..end);
+        }
+    }
+}
+
+/// Passwords in addresses: `scheme://user:password@host`. A password may hold anything but a blank.
+fn passwords(text: &[u8], ranges: &mut Vec<Range<usize>>) {
+    if memchr(b'@', text).is_none() {
+        return;
+    }
+    for scheme in memmem::find_iter(text, b"://") {
+        let start = scheme + 3;
+        let end = start + text[start..].iter().take_while(|byte| !matches!(byte, b' ' | b'\n' | b'"' | b'\'')).count();
+        let Some(at) = text[start..end].iter().rposition(|byte| *byte == b'@') else { continue };
+        if let Some(colon) = memchr(b':', &text[start..start + at]) {
+            ranges.push(start + colon + 1..start + at);
+        }
+    }
+}
+
+/// Whether the word before announces a key: `Bearer`, or `Basic` before something that is no word.
+fn is_announced(before: &[u8], word: &[u8]) -> bool {
+    let before = trim_end(before);
+    let encoded = word.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    ends_with(before, "bearer") || ends_with(before, "basic") && encoded
+}
+
+/// Letters and digits without a gap, longer than any name and not only letters.
+fn is_long_run(word: &[u8]) -> bool {
+    let mut runs = word.split(|byte| !byte.is_ascii_alphanumeric());
+    runs.any(|run| run.len() >= RUN_BYTES_MIN && run.iter().any(u8::is_ascii_digit))
+}
+
+/// Where a value that begins before `from` ends: at a blank, a quote or what separates values.
+fn value_end(text: &[u8], from: usize) -> usize {
+    let ends =
+        |byte: &u8| matches!(byte, b' ' | b'\n' | b'\t' | b'"' | b'\'' | b'&' | b',' | b';' | b')' | b'}' | b'>');
+    from + text[from..].iter().position(ends).unwrap_or(text.len() - from)
+}
+
+fn trim_end(text: &[u8]) -> &[u8] {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'"' | b'\'' | b':');
+    let end = text.iter().rposition(|byte| !blank(byte)).map_or(0, |last| last + 1);
+    &text[..end]
+}
+
+fn is_key_byte(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+fn starts_with(word: &[u8], prefix: &str) -> bool {
+    word.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
+}
+
+fn ends_with(text: &[u8], name: &str) -> bool {
+    let start = text.len().checked_sub(name.len());
+    start.is_some_and(|start| text[start..].eq_ignore_ascii_case(name.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_hidden_and_their_surroundings_stay() {
+        for (text, shown) in [
+            ("Incorrect API key provided: sk-proj-abcdef123456.", "Incorrect API key provided: sk-***"),
+            ("Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.e30.x-y_z", "Authorization: Bearer eyJ***"),
+            ("token eyJhbGciOiJIUzI1NiJ9.e30.abc is expired", "token eyJ*** is expired"),
+            ("Basic dXNlcjpwYXNzd29yZA==", "Basic ***"),
+            ("connect to postgres://app:hunter2@db/x", "connect to postgres://app:***@db/x"),
+            ("mysql://u:p@ss/w0rd@h/x", "mysql://u:***@h/x"),
+            ("Invalid API key: 0123456789abcdef0123456789abcdef", "Invalid API key: ***"),
+            (r#"{"x-api-key": "a1b2c3d4"}"#, r#"{"x-api-key": "***"}"#),
+            ("GET /v1?api_key=hunter&x=1", "GET /v1?api_key=***&x=1"),
+            ("password=hunter", "password=***"),
+            ("AIzaSyA-0123456789abcdefghij failed", "AIza*** failed"),
+        ] {
+            assert_eq!(redact(text), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_is_shown() {
+        for text in [
+            "Unexpected token: expected a comma",
+            "max_tokens: 4096, tokens=12",
+            "model claude-sonnet-4-5-20250929 not found",
+            "request req_011BVNrhkCDlc61GkF6SyBoh failed",
+            "https://api.openai.com/v1/chat/completions",
+            "this is a basic sentence about a bearer of news",
+            "key = { env = \"OPENAI_API_KEY\" }",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_redacted(text: String) {
+            redact(&text);
+        }
+    }
+}
