@@ -117,12 +117,21 @@ fn keys(text: &[u8], ranges: &mut Vec<Range<usize>>) {
         let start = at;
         at += text[at..].iter().take_while(|byte| is_key_byte(byte)).count();
         let word = &text[start..at];
-        if let Some(prefix) = PREFIXES.iter().find(|prefix| starts_with(word, prefix)) {
-            ranges.push(start + prefix.len()..value_end(text, at));
+        if let Some(shown) = known_beginning(word) {
+            ranges.push(start + shown..value_end(text, at));
         } else if is_announced(&text[..start], word) || is_long_run(word) {
             ranges.push(start..value_end(text, at));
         }
     }
+}
+
+/// How much of a word may be shown, if a key begins in it: at its start, or after a dot.
+fn known_beginning(word: &[u8]) -> Option<usize> {
+    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'.', word).map(|dot| dot + 1));
+    starts.filter(|start| word.len() - start >= KEY_BYTES_MIN).find_map(|start| {
+        let prefix = PREFIXES.iter().find(|prefix| starts_with(&word[start..], prefix))?;
+        Some(start + prefix.len())
+    })
 }
 
 /// `name=value` and `name: value` where the name says that it is a secret.
@@ -217,6 +226,7 @@ mod tests {
             (r#"{"x-api-key": "a1b2c3d4"}"#, r#"{"x-api-key": "***"}"#),
             ("GET /v1?api_key=hunter&x=1", "GET /v1?api_key=***&x=1"),
             ("password=hunter", "password=***"),
+            ("endpoints.sk-ant-api03-hunter2 is unknown", "endpoints.sk-*** is unknown"),
             ("AIzaSyA-0123456789abcdefghij failed", "AIza*** failed"),
         ] {
             assert_eq!(redact(text), shown);
