@@ -117,7 +117,8 @@ pub enum State {
     HalfOpen,
 }
 
-/// One change of state, for logs and live events.
+/// One change of state, for logs and live events. That an open breaker has cooled is no event:
+/// nothing happens until somebody asks, and then the attempt is a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The state left.
@@ -135,8 +136,6 @@ pub enum Reason {
     InARow(u32),
     /// This share of bad outcomes, in percent.
     Ratio(u8),
-    /// The cooldown is over.
-    Cooled,
     /// A probe failed.
     ProbeFailed,
     /// The probes succeeded.
@@ -236,7 +235,8 @@ impl Breaker {
         let gate = Gate(self.gate.load(Ordering::Acquire));
         match permit.role {
             Role::Extra => None,
-            Role::Probe(probe) => self.change(|machine, settings| machine.probed(settings, probe, outcome, hint, now)),
+            Role::Probe(probe) => self
+                .change(|machine, settings| machine.probed(settings, (probe, permit.generation), outcome, hint, now)),
             Role::Traffic(_) if gate.generation() != permit.generation || !gate.closed() => None,
             Role::Traffic(mark) => match outcome {
                 Outcome::Neutral => {
@@ -523,7 +523,6 @@ impl fmt::Display for Reason {
         match self {
             Self::InARow(run) => write!(f, "{run} failures in a row"),
             Self::Ratio(percent) => write!(f, "{percent} % of recent attempts failed"),
-            Self::Cooled => f.write_str("the cooldown is over"),
             Self::ProbeFailed => f.write_str("a probe failed"),
             Self::ProbesSucceeded => f.write_str("the probes succeeded"),
         }

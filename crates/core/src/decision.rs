@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::breaker::Cause;
+use crate::breaker::{Cause, Transition};
 use crate::cost::Estimate;
 use crate::kind::FailureKind;
 use crate::route::{EndpointId, Unfit};
@@ -38,6 +38,8 @@ pub struct Decision {
     pub warning: bool,
     /// What an escalation costs, where the step is one.
     pub escalation: Option<Escalation>,
+    /// How the failure changed the endpoint's breaker, where it did.
+    pub breaker: Option<Transition>,
 }
 
 /// Where an attempt goes: a model of the route, served at an endpoint.

@@ -19,7 +19,7 @@ mod steps;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::breaker::{self, Permit};
+use crate::breaker::{self, Permit, Transition};
 use crate::cost::Usage;
 use crate::decision::{Decision, Reason, Target};
 use crate::failure::Failure;
@@ -290,15 +290,15 @@ impl Recovery {
         }
     }
 
-    /// The running attempt served.
-    pub fn succeeded(&mut self, usage: Usage, world: &World, now: Instant) {
-        let Some(running) = self.take_running() else { return };
+    /// The running attempt served; says how that changed the endpoint's breaker, where it did.
+    pub fn succeeded(&mut self, usage: Usage, world: &World, now: Instant) -> Option<Transition> {
+        let running = self.take_running()?;
         let target = running.attempt.target;
         self.settle(&running, usage);
-        if let Some(endpoint) = world.endpoint(target.endpoint) {
-            endpoint.breaker.record(running.permit, breaker::Outcome::Success, None, now);
+        let transition = world.endpoint(target.endpoint).and_then(|endpoint| {
             endpoint.throttle.record(true, now);
-        }
+            endpoint.breaker.record(running.permit, breaker::Outcome::Success, None, now)
+        });
         self.plan.project.fallbacks.deposit();
         if running.paid_fallback {
             self.plan.project.fallbacks.refund();
@@ -313,6 +313,7 @@ impl Recovery {
             self.plan.session.stick_to(rung.map(|model| Arc::clone(&model.name)));
         }
         self.state = State::Done(Outcome::Succeeded(target));
+        transition
     }
 
     /// The running attempt failed; `usage` is what it consumed all the same.
@@ -320,9 +321,10 @@ impl Recovery {
         let Some(running) = self.take_running() else { return self.nothing_running(&failure) };
         let target = running.attempt.target;
         self.settle(&running, usage);
+        let mut transition = None;
         if let Some(endpoint) = world.endpoint(target.endpoint) {
             let outcome = failure.kind.endpoint_outcome();
-            endpoint.breaker.record(running.permit, outcome, failure.retry_after, now);
+            transition = endpoint.breaker.record(running.permit, outcome, failure.retry_after, now);
             if outcome != breaker::Outcome::Neutral {
                 endpoint.throttle.record(false, now);
             }
@@ -343,7 +345,7 @@ impl Recovery {
         self.failed_kind = failure.kind;
         self.failed_at = Some(target);
         self.failure = Some(failure);
-        self.decide(world, now)
+        Decision { breaker: transition, ..self.decide(world, now) }
     }
 
     /// A person answered; an answer nobody asked for changes nothing.
@@ -480,6 +482,7 @@ impl Recovery {
             passed_over: None,
             warning: false,
             escalation: None,
+            breaker: None,
         }
     }
 

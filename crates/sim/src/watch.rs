@@ -225,7 +225,7 @@ impl Watch {
         };
         let counts = match running.choice {
             Choice::Panic => false,
-            _ if straggler || end == ProbeEnd::LeaseOver => false,
+            _ if straggler || end == ProbeEnd::LeaseOver && health != Health::Success => false,
             _ => running.probe || health != Health::Neutral,
         };
         (u64::from(counts) << index, end)

@@ -146,18 +146,24 @@ impl Machine {
         Ok(Permit { generation: self.generation, role: Role::Probe(self.next_probe) })
     }
 
-    /// A probe's result. One whose lease has ended, or from an earlier half-open, finds no lease.
+    /// A probe's result. A failure whose lease has ended, or anything from an earlier half-open,
+    /// counts nowhere.
     pub(super) fn probed(
         &mut self,
         settings: &Settings,
-        probe: u64,
+        (probe, generation): (u64, u64),
         outcome: Outcome,
         hint: Option<Duration>,
         now: Instant,
     ) -> Option<Transition> {
         let Phase::HalfOpen { leases, successes } = &mut self.phase else { return None };
-        let held = leases.iter().position(|lease| lease.probe == probe && now < lease.ends)?;
-        leases.swap_remove(held);
+        match leases.iter().position(|lease| lease.probe == probe && now < lease.ends) {
+            Some(held) => _ = leases.swap_remove(held),
+            // Its place was given away, but good news is good news: a call may outlast a lease,
+            // and an endpoint whose calls all do would never close.
+            None if outcome == Outcome::Success && generation == self.generation => {}
+            None => return None,
+        }
         match outcome {
             Outcome::Neutral => None,
             Outcome::Failure | Outcome::Degraded => Some(self.trip(settings, Reason::ProbeFailed, hint, now)),

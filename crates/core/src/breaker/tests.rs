@@ -103,8 +103,9 @@ fn a_straggler_from_before_the_trip_counts_nowhere() {
 }
 
 #[test]
-fn a_probe_that_answers_after_its_lease_counts_nowhere() {
+fn a_probe_that_fails_after_its_lease_counts_nowhere_and_one_that_succeeds_closes() {
     check("xx...?.....xr+", "yyyyn");
+    check("xx...?.....r++", "yyyyy");
 }
 
 #[test]

@@ -169,7 +169,7 @@ impl Script {
     fn report(&mut self, recovery: &mut Recovery, report: &str, told: &mut String) {
         let usage = Usage { input_tokens: 1_000, output_tokens: 100 };
         match report {
-            "200" => recovery.succeeded(usage, &self.world, self.now),
+            "200" => _ = recovery.succeeded(usage, &self.world, self.now),
             "cancel" => recovery.cancelled(usage, &self.world, self.now),
             _ => {
                 let decision = recovery.failed(failure(report), usage, &self.world, self.now);

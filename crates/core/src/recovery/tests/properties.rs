@@ -68,7 +68,7 @@ proptest! {
                     let (report, pause) = reports.next().unwrap_or((Report::Success, 0));
                     now = now + Duration::from_millis(pause);
                     match report {
-                        Report::Success => recovery.succeeded(used, &script.world, now),
+                        Report::Success => _ = recovery.succeeded(used, &script.world, now),
                         Report::Cancel => recovery.cancelled(used, &script.world, now),
                         Report::Stray => {
                             prop_assert!(recovery.answered(Answer::Yes, &script.world, now).is_none());

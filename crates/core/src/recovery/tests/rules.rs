@@ -484,3 +484,27 @@ fn a_voice_whose_every_target_refuses_is_left_out() {
     }
     check(&script.play(""), "0s unknown: degrade: going on without it\n 0s degraded");
 }
+
+#[test]
+fn a_decision_tells_that_it_opened_a_breaker_and_a_success_that_it_closed_one() {
+    let mut script = Script::new("hardened").face(Face::TASK);
+    let mut recovery = script.start();
+    let mut opened = Vec::new();
+    let mut now = script.now;
+    while opened.is_empty() {
+        match recovery.next(&script.world, now) {
+            Action::Attempt(_) => {
+                let decision = recovery.failed(failure("timeout"), Usage::default(), &script.world, now);
+                opened.extend(decision.breaker.map(|transition| transition.to.name()));
+            }
+            Action::Wait(until) => now = until,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(opened, ["open"]);
+    let later = now + Duration::from_secs(30);
+    let mut second = script.start();
+    assert!(matches!(second.next(&script.world, later), Action::Attempt(_)));
+    let closed = second.succeeded(Usage::default(), &script.world, later).expect("the probe closes it");
+    assert_eq!(closed.to.name(), "closed");
+}
