@@ -271,7 +271,7 @@ impl<'a> Replay<'a> {
     fn end(&self, recovery: &mut Recovery, recorded: Option<(usize, usize)>, now: Instant) {
         let known = recorded.and_then(|(endpoint, index)| self.recording.attempts[endpoint].get(index));
         match known {
-            Some(Recorded { failure: None, usage, .. }) => recovery.succeeded(*usage, &self.world, now),
+            Some(Recorded { failure: None, usage, .. }) => _ = recovery.succeeded(*usage, &self.world, now),
             Some(Recorded { failure: Some(failure), usage, .. }) => {
                 recovery.failed(failure.clone(), *usage, &self.world, now);
             }
