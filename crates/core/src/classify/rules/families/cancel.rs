@@ -100,6 +100,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bat the (?:user|caller|client|operator)'?s? (?:\S{1,12} )?request\b",
             r"\b(?:halted|stopped|ended|aborted|paused) (?:at|on|by|per) (?:the )?(?:user|caller|client|operator|request)\b",
             r"\bcancell?ed\b",
+            r"\b(?:aborted|cancell?ed|cancelling|canceling|aborting|interrupted) (?:the |this |your |its |current |running |ongoing |in-flight ){0,2}(?:stream|streaming|request|task|generation|run|response|turn|operation|tool|job|call|command|execution|prompt|session|query)\b",
             r"\binterrupted$",
             r"\baborted$",
             r"\buser (?:stopped|quit|exited|closed|left)\b",

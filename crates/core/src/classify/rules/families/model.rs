@@ -67,6 +67,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bfunction '[\w-]{8,60}': not found\b",
+            r"\b(?:endpoint|deployment|adapter|lora|engine|inference profile|served entity)s? (?:with |of |by )?(?:the )?(?:name|named|id|called|key):? ?['\x22`]?[\w./:@-]{1,90}['\x22`]? (?:does not exist|doesn't exist|was not found|is not found|not found|could not be found|cannot be found|is unknown|not exist)\b",
             r"\bunrecognized model\b",
             r"\bcannot load [\w./:-]{4,90}: projected memory\b",
             r"\bno (?:inference )?endpoints? (?:is |was |are )?deployed\b",

@@ -68,11 +68,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:payment|subscription) (?:required|overdue|past due|is inactive|has expired|expired|lapsed|has ended)",
             r"\bin arrears\b",
             r"\bplease (?:recharge|top up)\b",
-            r"\b(?:no|missing|add a|valid) payment method",
+            r"\b(?:no|missing|valid) payment method",
             "account (?:is |has been )?suspended due to (?:insufficient|billing|payment|unpaid)",
             r"\b(?:account|subscription)~not (?:in )?good standing|\bin good standing\b",
         ])
         .example("Billing hard limit has been reached for this organization"),
+    // What was given for nothing is used up, whatever the provider's word for allowances.
+    rule("quota.free_used_up", QuotaExhausted)
+        .decisive()
+        .window()
+        .text(&[
+            r"\b(?:free|trial|complimentary|promotional|gifted|signup|sign-up|starter) (?:\S{1,14} ){0,2}(?:quota|allowance|allocation|allotment|credits?|grant|usage|tokens|requests) (?:has been |have been |is |are |was |were |limit )?(?:fully |already )?(?:exceeded|exhausted|used up|depleted|consumed|spent|over)\b",
+            r"\b(?:exceeded|exhausted|used up|depleted|consumed|spent) (?:\S{1,12} ){0,3}(?:free|trial|complimentary|promotional|signup|starter) (?:\S{1,14} ){0,2}(?:quota|allowance|allocation|allotment|credits?|grant)\b",
+        ])
+        .not(&["Allocated quota exceeded, please increase your quota limit"])
+        .example("Complimentary token grant exhausted"),
     rule("quota.current_quota", QuotaExhausted)
         .text(&[
             "exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
@@ -186,6 +196,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\brequires? (?:a |an )?(?:\S{1,14} )?(?:paid|pro|plus|premium|active) (?:plan|tier|subscription|account)\b",
             r"\b(?:no|without an?) active (?:subscription|plan)\b",
             r"\bsubscribe to\b",
+            // Advice: also given to whoever only went over a limit per minute.
+            r"\badd (?:a |your |another )?(?:valid |default |new )?(?:payment (?:method|details|information|option)|credit card|billing (?:details|information|method))\b",
             r"\bseat(?:s)? (?:limit|required|exhausted)\b|\bno (?:available )?seats?\b",
         ])
         .example("Subscribe to keep going"),
