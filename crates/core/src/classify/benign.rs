@@ -73,6 +73,16 @@ pub const BENIGN: &[Benign] = &[
         "Under heavy load conditions the server answers 503",
     ),
     benign(
+        "benign.report_of_counts",
+        r"^[^:{]{0,100}\b(?:shows?|tells?|explains?|describes?|counts?|measures?|tracks?|plots?|documents?) (?:you |us )?(?:how|why|when|whether|what|which)\b[^{]*$",
+        "The chart shows how many requests were rate limited",
+    ),
+    benign(
+        "benign.note_to_self",
+        r"^\s*(?:TODO|FIXME|XXX|HACK|NOTE TO SELF)\b[:( ].*",
+        "TODO: handle the case that the session expired",
+    ),
+    benign(
         "benign.when_you_hit",
         r"^[^:{]{0,120}\bwhen(?:ever)? (?:you|we|they|users?|clients?|a client|a request|someone) (?:hit|get|see|reach|exceed|run into|encounter|receive)s?\b.*",
         "backing off means when you hit a rate limit you wait",
@@ -111,7 +121,7 @@ pub const BENIGN: &[Benign] = &[
     benign("benign.heading", r"^\s*#{1,6} .*", "### Why am I getting `429 Too Many Requests`?"),
     benign(
         "benign.bold_label",
-        r"^\s*(?:[-*] )?\*\*[^*]+:?\*\*:? .*",
+        r"^\s*(?:[-*] )?\*\*[^*\s][^*]*:?\*\*:? .*",
         "**Timeout:** requests that timed out are retried",
     ),
     benign("benign.table_row", r"^\s*\|.*\|\s*$", "| 429 | Too Many Requests | rate limit exceeded |"),
@@ -218,7 +228,11 @@ impl Code {
         const SHAPES: [&str; 4] = ["benign.declaration", "benign.statement", "benign.condition", "benign.literals"];
         let inner = line.trim_ascii();
         let Some(first) = inner.first() else { return };
-        let is_shaped = shape.is_some_and(|shape| SHAPES.contains(&shape));
+        if inner.iter().all(|byte| b"{}()[];,".contains(byte)) {
+            self.ends_in_code = true;
+            return;
+        }
+        let is_shaped = shape.is_some_and(|shape| SHAPES.contains(&shape)) || inner.ends_with(b";");
         self.lines += 1;
         self.shaped += usize::from(is_shaped);
         self.ends_in_code = is_shaped || line.starts_with(b" ") || line.starts_with(b"\t") || b"})]".contains(first);

@@ -43,6 +43,14 @@ pub(super) const RULES: &[Rule] = &[
             r"\bran out of memory\b",
         ])
         .example("oom-kill:constraint=CONSTRAINT_MEMCG,task=claude"),
+    rule("process.gone", ProcessDied)
+        .class()
+        .text(&[
+            r"\b(?:kernel|interpreter|worker|runner|daemon|subprocess|child|sidecar|language server|helper|agent process)\b(?: \S{1,30}){0,2} (?:has |have |appears to have |seems to have |may have |probably )(?:died|crashed|exited|quit|hung|stopped)\b",
+            r"\b(?:process|subprocess|worker|runner|daemon|stub|sidecar|child)(?: process)? (?:is |was )?(?:not (?:healthy|alive|running any more|running anymore)|unhealthy|dead|defunct|no longer (?:alive|running))\b",
+            r"\boverflowed its stack\b|\bstack overflow(?:ed)?\b~\b(?:abort|crash|fatal|thread)\w{0,3}\b|\bmaximum call stack size exceeded\b",
+        ])
+        .example("The sidecar seems to have crashed"),
     // The loading of a model is only where its runner died.
     rule("process.load_died", ProcessDied)
         .decisive()

@@ -10,6 +10,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:cancell?ed|aborted|interrupted|stopped|terminated|rejected|denied|killed) (?:at|on|upon|per) (?:the )?(?:user|caller|client|operator)\b",
             r"\b(?:user|caller|operator|human|you) (?:chose|decided|asked|opted|wants?|wanted|requested|said)\b~\b(?:stop|cancel|abort|not|no)\b",
+            r"\b(?:cancell?ed|aborted|interrupted|stopped|rejected|declined|dismissed|ended) by (?:you|me|yourself|hand)\b",
             r"\byou (?:cancell?ed|aborted|interrupted|stopped|declined|rejected)\b",
             r"\bstop(?:ped)? (?:requested|button)\b",
             r"\b(?:keyboard|user)[- ]interrupt\b",

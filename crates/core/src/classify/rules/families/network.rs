@@ -38,6 +38,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|broken|died|eof|close|hung up|went away) (?:\S{1,20} ){0,3}?before (?:any |a |an |the |sending |receiving |reading |getting ){0,2}(?:first |http |initial )?(?:(?:response|reply|answer|headers?|byte|status line)(?: (?:headers?|line|data))?(?: was| were| is| had been| could be| has been)? (?:received|sent|begun|began|started|arrived|returned|read|available|written)\b|(?:response|reply|answer|first byte|status line)(?:[.,;:)!]|$))",
             r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|broken|died|eof|close) (?:\S{1,20} ){0,2}?before (?:the |a |any )?(?:send operation|request (?:was|could be|had been) (?:fully |completely )?(?:sent|written|processed|delivered))\b",
+            r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|sent|received) before (?:the |a )?(?:\S{1,12} )?(?:connection|handshake|upgrade|session)(?:$|[.,;:]| (?:is|was|could be|had been|has been)? ?(?:established|complete[d]?|opened|finished|made|done)\b)",
             r"\b(?:closed|reset|dropped|lost|terminated|disconnected|eof|close|ended) (?:\S{1,20} ){0,2}?while (?:waiting for|awaiting) (?:the |a |any )?(?:first |http |initial )?(?:response|reply|answer|headers?|byte|status line)\b",
         ])
         .not(&["Connection prematurely closed DURING response", "stream closed before response completed", "upstream connect error or disconnect/reset before headers. reset reason: overflow"])
@@ -186,6 +187,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     // What an address must look like, said about the address of the other side.
     rule("network.address_form", NetworkPermanent)
         .text(&[
+            r"\b(?:scheme|protocol|host|hostname) (?:is |was |part )?(?:required|missing|needed|absent|not (?:specified|given|set))\b~\b(?:url|uri)\b",
             r"\b(?:url|uri)(?:'s)? (?:protocol|scheme)s?\b~\b(?:must|should|has to|needs to|expected|is not|not one of|only)\b",
             r"\b(?:base|api|request|endpoint|server|target|websocket|proxy|connection|api_base|base_url|baseurl)[ _]?(?:url|uri|address)?s? (?:must|should|has to|needs to) (?:start|begin|be prefixed|include|contain|have|be) (?:with )?(?:\S{1,12} ){0,3}?['\x22`]?(?:https?\b|wss?\b|absolute\b|scheme|protocol|valid (?:absolute |http |https )?ur[li])",
             r"\b(?:only|expected|expecting) (?:absolute |the )?['\x22`]?(?:https?|wss?)\S{0,4} (?:(?:and|or|,|/) ['\x22`]?(?:https?|wss?)\S{0,4} )?(?:urls?|uris?|schemes?|protocols?)\b",

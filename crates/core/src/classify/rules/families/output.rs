@@ -129,6 +129,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .on(Surface::Http, InvalidRequest)
         .text(&[
             r"\b(?:instancepath|schemapath|datapath|schema_path|instance_location|instancelocation|keywordlocation)\b",
+            r"\bexpected['\x22]?: ?['\x22]?\w{1,12}['\x22]?, ?['\x22]?(?:received|code|path)\b",
+            r"\bexpected (?:an? )?\w{1,12},? but (?:received|got|found|was)\b",
             r"\bjsonschema validation failed\b|\bjsonschema: '",
             r"\bat path: \S{1,60} -- expected\b",
             r"\b(?:integer|string|object|array|boolean|number|null) (?:value )?(?:expected, (?:but )?)?(?:got|found|received):? (?:an? )?(?:integer|string|object|array|boolean|number|null|undefined|nonetype)\b",
@@ -251,6 +253,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:model|llm|assistant|agent|parser) (?:output|response|reply|answer|completion|result)\b~\b(?:missing|lacks?|without|invalid|wrong|bad|malformed|not|unexpected|incomplete)\b",
             r"\bmissing (?:the )?expected\b",
+            r"\b(?:prose|plain text|free text|markdown|text|words) (?:where|instead of|rather than|when|in place of) (?:a |an |the )?(?:\S{1,12} )?(?:tool call|json|function call|structured|schema|object|call)\b",
 
             r"\b(?:reply|answer|response|output|message|completion|result)\b~\b(?:neither|nor tool|no text|no tool|nothing|unusable|unreadable|gibberish|garbage|garbled|nonsense)\b",
             r"\bnot among the (?:tools|functions|options|choices|allowed)\b",

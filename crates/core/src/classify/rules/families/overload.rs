@@ -93,6 +93,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:systems?|servers?|services?|lines?|models?|gpus?|we|everyone|things)(?:'re| is| are) (?:\S{1,10} ){0,3}(?:busy|swamped|overwhelmed|stretched)\b",
+            r"\b(?:queue|waiting list|wait list|waitlist|waiting room|backlog|line) (?:is |was |has become |currently )?(?:too long|full|closed|at its limit|over)\b",
             r"\btoo much (?:traffic|load|demand)\b",
             r"\b(?:receiving|handling|facing|experiencing) (?:\S{1,14} ){0,4}(?:traffic|load|demand|volume)\b",
             r"\b(?:high|large|huge|unusual|unprecedented|increased|elevated|great|massive|excessive|overwhelming) (?:number|amount|volume|influx|level|surge)s? of (?:\S{1,14} ){0,2}(?:requests|users|calls|queries|traffic|jobs)\b",

@@ -89,6 +89,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bquota (?:has been |is |was |limit |limit has been )?(?:exceeded|exhausted|used up|reached|depleted)",
             r"\b(?:exhausted|exceeded|exceeds|reached|used up)~\bquota\b",
             r"\bout of (?:quota|extra usage|usage|messages|requests)\b",
+            r"\b(?:you're|you are|account is|is now|are now|ran|run|running) out of (?:[a-z-]{1,14} ){0,2}(?:usage|messages|requests|generations|prompts|queries|responses|tokens|completions)\b",
+            r"\b(?:no|zero|0) (?:remaining|available|unused) (?:\S{1,12} )?(?:spend|budget|usage|allowance|allotment|quota|balance)\b",
             r"\bno (?:quota|usage) (?:left|remaining|available)",
         ])
         .window()
@@ -162,6 +164,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"(?:limit|quota|exceeded|reached|exhausted|allowance|used)~\b(?:per|a|each|every)[-_ ]?(?:day|week|month|billing cycle|billing period)\b",
             r"\b(?:daily|weekly|monthly|yearly|today's|this month's|24[- ]?hour)\b~(?:limit|quota|allowance|cap|usage|budget|maximum|rate limit|allocation|calls?|requests)~(?:reached|exceeded|exhausted|hit|used|met|over|consumed|depleted)",
             r"\b(?:reached|exceeded|exhausted|hit|used|over|exceeds|consumed)~\b(?:daily|weekly|monthly|yearly|today's|this month's|24[- ]?hour)\b",
+            r"\b(?:only|up to|at most|maximum of|limited to|limit of|allows|allowed) (?:\S{1,12} ){0,2}\d{1,7} (?:\S{1,14} ){1,3}?(?:per|a|each|every) (?:day|week|month)\b",
             r"\btry again tomorrow\b",
             r"\b(?:rpd|tpd)\)",
             r"\b(?:requests|tokens|calls|messages|queries)[-_ ]per[-_ ](?:day|week|month)\b",
@@ -215,6 +218,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:quota|billing|credits?|balance|plan|subscription)\b~\b(?:exhausted|depleted|expired|used up|ran out|insufficient|overdue|past due|suspended)\b",
 
             r"\btrial\b~\b(?:exhausted|over|ended|expired|used up|finished)\b",
+            r"\b(?:included|monthly|plan|subscription|bundled|prepaid|on-demand) (?:\S{1,12} )?(?:usage|quota|requests|tokens|messages|credits?|budget)\b~\b(?:consumed|used up|exhausted|spent|depleted|gone|is over|are over)\b",
+            r"\b(?:spend|spending|budget|cost|billing|dollar|hard|usd) (?:\S{1,12} )?(?:threshold|cap|ceiling)\b~\b(?:hit|reached|exceeded|crossed|met)\b",
             r"\bused all (?:of )?your\b",
             r"\bused up (?:all )?(?:of )?(?:your|the)\b",
             r"\b(?:usage|inference|plan|message|account|monthly|weekly|daily) (?:limit|cap|quota|allowance)s?\b~\b(?:reached|exceeded|exhausted|hit|used|paused|upgrade)\b",

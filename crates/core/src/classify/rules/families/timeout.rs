@@ -19,7 +19,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\brun timeout\b",
             r"\btimeout was reached\b",
             r"\bran (?:for )?too long\b",
-            r"\btimeout$",
+            r"\btime ?out$",
             r"\b(?:exceeded|exceeds) (?:the )?(?:maximum |max )?(?:allowed )?(?:run ?time|execution time|duration|wait(?:ing)? time|processing time)\b",
             r"\bwaited (?:for )?(?:too long|\d{1,9} ?(?:ms|s|sec|seconds|minutes))\b~(?:giv|but|without)",
             r"\btimed[- ]?out\b",
@@ -90,6 +90,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:gave up|giving up|stopped) waiting\b",
             r"\bwaiting for\b~\b(?:after|for) \d{1,6} ?(?:ms|s|sec|seconds|minutes|min)\b",
+            r"\bexceed(?:ed|s|ing) (?:its |the |their |a |an |of |time |run |allotted |allowed |maximum |max |limit |runtime |configured |default ){1,6}\d{1,7}[- ]?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|h)\b",
             r"\bafter waiting\b",
             r"\btimedout\b",
 
