@@ -68,6 +68,21 @@ pub const BENIGN: &[Benign] = &[
         "499 can be triggered by different paths",
     ),
     benign(
+        "benign.design_prose",
+        r"^\s*(?:in|under|for|during) (?:[\w-]+ ){1,4}(?:scenarios?|cases|situations|circumstances|conditions)\b[^:{]*$|^[^:{]{0,160}\b(?:we|i|they|it) (?:prefer|decided|chose|intend|aim|plan|tend|would rather|opted)(?: to)?\b[^{]*$",
+        "Under heavy load conditions the server answers 503",
+    ),
+    benign(
+        "benign.report_of_counts",
+        r"^[^:{]{0,100}\b(?:shows?|tells?|explains?|describes?|counts?|measures?|tracks?|plots?|documents?) (?:you |us )?(?:how|why|when|whether|what|which)\b[^{]*$",
+        "The chart shows how many requests were rate limited",
+    ),
+    benign(
+        "benign.note_to_self",
+        r"^\s*(?:TODO|FIXME|XXX|HACK|NOTE TO SELF)\b[:( ].*",
+        "TODO: handle the case that the session expired",
+    ),
+    benign(
         "benign.when_you_hit",
         r"^[^:{]{0,120}\bwhen(?:ever)? (?:you|we|they|users?|clients?|a client|a request|someone) (?:hit|get|see|reach|exceed|run into|encounter|receive)s?\b.*",
         "backing off means when you hit a rate limit you wait",
@@ -106,7 +121,7 @@ pub const BENIGN: &[Benign] = &[
     benign("benign.heading", r"^\s*#{1,6} .*", "### Why am I getting `429 Too Many Requests`?"),
     benign(
         "benign.bold_label",
-        r"^\s*(?:[-*] )?\*\*[^*]+:?\*\*:? .*",
+        r"^\s*(?:[-*] )?\*\*[^*\s][^*]*:?\*\*:? .*",
         "**Timeout:** requests that timed out are retried",
     ),
     benign("benign.table_row", r"^\s*\|.*\|\s*$", "| 429 | Too Many Requests | rate limit exceeded |"),
@@ -175,11 +190,13 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
     let shape = |line: &[u8]| set.matches(line).iter().next().map(|index| BENIGN[index].name);
     let mut seen = None;
     let mut kept = Vec::new();
+    let mut code = Code::default();
     for (number, line) in body.split(|byte| *byte == b'\n').enumerate() {
         let line_start = &line[..line.len().min(600)];
         let is_read = number < LINES_MAX;
         let informs = || is_informational(line_start).then_some("benign.informational");
         let benign = if is_read { shape(line_start).or_else(informs) } else { None };
+        code.note(line_start, benign);
         match benign {
             // Whoever asserts is a test: what stands around it is its expectation.
             Some("benign.assertion") => return (Cow::Borrowed(b""), Some("benign.assertion")),
@@ -190,7 +207,42 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
             }
         }
     }
+    if code.is_all() {
+        return (Cow::Borrowed(b""), Some("benign.source_code"));
+    }
     if seen.is_none() { (Cow::Borrowed(body), None) } else { (Cow::Owned(kept), seen) }
+}
+
+/// Tells a piece of source code, whose other lines are code too, from an error that quotes some.
+#[derive(Default)]
+struct Code {
+    lines: usize,
+    shaped: usize,
+    ends_in_code: bool,
+    is_trace: bool,
+}
+
+impl Code {
+    /// Counts one line of this benign shape.
+    fn note(&mut self, line: &[u8], shape: Option<&'static str>) {
+        const SHAPES: [&str; 4] = ["benign.declaration", "benign.statement", "benign.condition", "benign.literals"];
+        let inner = line.trim_ascii();
+        let Some(first) = inner.first() else { return };
+        if inner.iter().all(|byte| b"{}()[];,".contains(byte)) {
+            self.ends_in_code = true;
+            return;
+        }
+        let is_shaped = shape.is_some_and(|shape| SHAPES.contains(&shape)) || inner.ends_with(b";");
+        self.lines += 1;
+        self.shaped += usize::from(is_shaped);
+        self.ends_in_code = is_shaped || line.starts_with(b" ") || line.starts_with(b"\t") || b"})]".contains(first);
+        self.is_trace |= inner.starts_with(b"Traceback") || inner.starts_with(b"File \"") || inner.starts_with(b"at ");
+    }
+
+    /// An error stands at the end of the code that it quotes, or above a trace.
+    fn is_all(&self) -> bool {
+        self.shaped >= 2 && self.shaped * 2 >= self.lines && self.ends_in_code && !self.is_trace
+    }
 }
 
 /// Whether the words at `span` are only quoted in a sentence: `the word "overloaded" here means`.
@@ -310,6 +362,15 @@ mod tests {
         for text in table {
             assert_eq!(strip(text.as_bytes()).1, None, "{text}");
         }
+    }
+
+    #[test]
+    fn code_is_code_to_its_last_line() {
+        let code = "    if r.status == 429:\n        wait = r.headers.get(\"Retry-After\")\n        \
+                    out = {\"error\": \"rate limit exceeded\"}\n        return out";
+        assert_eq!(strip(code.as_bytes()).1, Some("benign.source_code"));
+        let quoted = "    raise self._make(err.response)\n    return self.request(a)\nopenai.RateLimitError: 429";
+        assert!(!strip(quoted.as_bytes()).0.is_empty());
     }
 
     #[test]

@@ -10,8 +10,12 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .code(&["ExceededBudget", "budget_exceeded", "BudgetExceededError", "ExceededTokenBudget"])
         .example("ExceededBudget: Crossed spend within 1d. Budget has been exceeded! Current cost: 1.2, Max budget: 1"),
-    rule("litellm.no_deployments", Overloaded)
+    rule("litellm.cooling_deployments", RateLimit)
         .decisive()
+        .status(&[429])
+        .text(&["no deployments available for selected model"])
+        .example("Error code: 429 - No deployments available for selected model, Try again in 5 seconds."),
+    rule("litellm.no_deployments", Overloaded)
         .text(&["no deployments available for selected model"])
         .example("No deployments available for selected model, Try again in 5 seconds."),
     rule("litellm.rate", RateLimit)

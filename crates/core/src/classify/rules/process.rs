@@ -25,6 +25,10 @@ pub(super) const RULES: &[Rule] = &[
             r"\bnot enough (?:\S{1,12} )?memory\b",
             r"\blow memory killer\b|\blowmemorykiller\b|\bjetsam\b|\bearlyoom\b|\bsystemd-oomd\b",
             r"\bcuda(?:malloc)?\b~\b(?:out of memory|failed)\b",
+            r"\b(?:cuda|hip|sycl|vk)\w{2,24}\b~\bout of (?:\S{1,8} )?memory\b",
+            r"\b(?:gpu|vram|device|tensor|kv cache|accelerator|npu|xpu|metal|cudnn|nccl)\b~\b(?:out of memory|alloc\w{0,10} fail\w{0,4})\b",
+            r"\bfailed to allocate (?:\S{1,14} ){0,4}(?:memory|buffers?|tensors?|kv cache|cache|bytes|[kmg]i?b)\b",
+            r"\bcudnn_status_\w{4,30}\b|\bcuda_error_out_of_memory\b|\berr_alloc\b",
             r"\bcublas_status_\w{4,30}\b",
             r"\bout of (?:gpu|device|host|video|vram|system|physical|virtual) memory\b",
             r"\bmps backend out of memory\b",
@@ -39,6 +43,22 @@ pub(super) const RULES: &[Rule] = &[
             r"\bran out of memory\b",
         ])
         .example("oom-kill:constraint=CONSTRAINT_MEMCG,task=claude"),
+    rule("process.gone", ProcessDied)
+        .class()
+        .text(&[
+            r"\b(?:kernel|interpreter|worker|runner|daemon|subprocess|child|sidecar|language server|helper|agent process)\b(?: \S{1,30}){0,2} (?:has |have |appears to have |seems to have |may have |probably )(?:died|crashed|exited|quit|hung|stopped)\b",
+            r"\b(?:process|subprocess|worker|runner|daemon|stub|sidecar|child)(?: process)? (?:is |was )?(?:not (?:healthy|alive|running any more|running anymore)|unhealthy|dead|defunct|no longer (?:alive|running))\b",
+            r"\boverflowed its stack\b|\bstack overflow(?:ed)?\b~\b(?:abort|crash|fatal|thread)\w{0,3}\b|\bmaximum call stack size exceeded\b",
+        ])
+        .example("The sidecar seems to have crashed"),
+    // The loading of a model is only where its runner died.
+    rule("process.load_died", ProcessDied)
+        .decisive()
+        .text(&[
+            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to|error|failed) (?:load|start|loading|starting|spawn|launch)\w{0,3} (?:the |a )?(?:\S{1,30} )?(?:model|runner|backend|llama-server)\b~\b(?:server: eof|: eof|unexpected eof|exited|signal|killed|crash\w{0,3}|terminated|broken pipe|segfault|segmentation|core dumped|panic\w{0,3}|died|sigkill|oom)\b",
+        ])
+        .not(&["failed to load model: model not found"])
+        .example("failed to load model: the backend died"),
     rule("process.signal", ProcessDied)
         .code(&[
             "SIGKILL",

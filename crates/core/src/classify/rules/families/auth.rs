@@ -148,6 +148,42 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:no|missing) cookie auth|\bno auth (?:credentials|context)|\bmissing authentication",
         ])
         .example("Incorrect API key provided: sk-1. You can find your key in the console."),
+    rule("auth.token_claims", AuthError)
+        .code(&[
+            "IncorrectClaimException",
+            "MissingClaimException",
+            "InvalidClaimException",
+            "InvalidClaimError",
+            "MissingRequiredClaimError",
+            "ExpiredJwtException",
+            "MalformedJwtException",
+            "PrematureJwtException",
+            "JWTClaimsError",
+            "JWTExpired",
+            "JWTClaimValidationFailed",
+            "JWTVerificationException",
+            "ERR_JWT_EXPIRED",
+            "ERR_JWT_CLAIM_VALIDATION_FAILED",
+            "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
+            "ExpiredSignatureError",
+            "ImmatureSignatureError",
+            "InvalidAudienceError",
+            "InvalidIssuerError",
+            "InvalidSignatureError",
+            "SecurityTokenExpiredException",
+            "SecurityTokenInvalidAudienceException",
+            "SecurityTokenInvalidIssuerException",
+            "TokenExpiredException",
+        ])
+        .text(&[
+            r"\b(?:aud|iss|exp|nbf|iat|sub|azp|scp|tid|jti|audience|issuer|jwt|token)['\x22`]? claims?\b",
+            r"\b(?:claim|claims)\b~\b(?:aud|iss|exp|nbf|iat|azp|audience|issuer|jwt)\b",
+            r"\b(?:invalid|wrong|unexpected|bad|mismatched|incorrect|unknown) (?:token |jwt )?(?:audience|token issuer|jwt issuer)\b",
+            r"\b(?:token|jwt)(?:'s)? (?:audience|issuer|signature|subject|scope)\b~\b(?:invalid|mismatch|not|wrong|unexpected|fail\w{0,4})\b",
+            r"\baudience\b~\b(?:does not match|doesn't match|mismatch|not allowed|is invalid|validation failed|not accepted)\b",
+            r"\b(?:jwt|jws|token) (?:signature )?(?:verification|validation) (?:failed|error|failure)\b",
+        ])
+        .example("The audience does not match this API"),
     rule("auth.refused", AuthError)
         .class()
         .text(&[

@@ -10,6 +10,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:cancell?ed|aborted|interrupted|stopped|terminated|rejected|denied|killed) (?:at|on|upon|per) (?:the )?(?:user|caller|client|operator)\b",
             r"\b(?:user|caller|operator|human|you) (?:chose|decided|asked|opted|wants?|wanted|requested|said)\b~\b(?:stop|cancel|abort|not|no)\b",
+            r"\b(?:cancell?ed|aborted|interrupted|stopped|rejected|declined|dismissed|ended) by (?:you|me|yourself|hand)\b",
             r"\byou (?:cancell?ed|aborted|interrupted|stopped|declined|rejected)\b",
             r"\bstop(?:ped)? (?:requested|button)\b",
             r"\b(?:keyboard|user)[- ]interrupt\b",
@@ -100,6 +101,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bat the (?:user|caller|client|operator)'?s? (?:\S{1,12} )?request\b",
             r"\b(?:halted|stopped|ended|aborted|paused) (?:at|on|by|per) (?:the )?(?:user|caller|client|operator|request)\b",
             r"\bcancell?ed\b",
+            r"\b(?:aborted|cancell?ed|cancelling|canceling|aborting|interrupted) (?:the |this |your |its |current |running |ongoing |in-flight ){0,2}(?:stream|streaming|request|task|generation|run|response|turn|operation|tool|job|call|command|execution|prompt|session|query)\b",
             r"\binterrupted$",
             r"\baborted$",
             r"\buser (?:stopped|quit|exited|closed|left)\b",

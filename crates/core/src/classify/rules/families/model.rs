@@ -67,6 +67,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bfunction '[\w-]{8,60}': not found\b",
+            r"\b(?:endpoint|deployment|adapter|lora|engine|inference profile|served entity)s? (?:with |of |by )?(?:the )?(?:name|named|id|called|key):? ?['\x22`]?[\w./:@-]{1,90}['\x22`]? (?:does not exist|doesn't exist|was not found|is not found|not found|could not be found|cannot be found|is unknown|not exist)\b",
             r"\bunrecognized model\b",
             r"\bcannot load [\w./:-]{4,90}: projected memory\b",
             r"\bno (?:inference )?endpoints? (?:is |was |are )?deployed\b",
@@ -124,7 +125,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:has|have|was|were|is|are|been) (?:been )?(?:sunset|retired|decommissioned|deprecated and|discontinued|end-of-life|phased out|superseded|shut off)\b",
             r"\b(?:migrate|switch|upgrade|move) to (?:the )?(?:gpt|claude|gemini|mistral|llama|qwen|deepseek|command|grok|phi|newer|another|a newer|a different|\S{1,30} model)",
             r"\bmodel\b~\b(?:not part of|not included|not covered|isn't part|not offered|not in your|not yours|withdrawn|no longer)\b",
-            r"\bdeployment\b~\b(?:missing|does not|not found|doesn't|unknown)\b",
+            r"\bdeployment\b~\b(?:missing|does not exist|not found|doesn't exist|unknown)\b",
+            // A model that is named without the word.
+            r"\b(?:gpt|claude|gemini|gemma|llama|mistral|mixtral|codestral|qwen|deepseek|grok|command|phi|glm|kimi|text-embedding|text-davinci|o[1-9])-[\w./:@-]{1,60}['\x22`]? (?:is|was|has been|has|are|were|will be) (?:\S{1,12} ){0,2}?(?:shut down|retired|turned off|removed|deprecated|discontinued|unavailable|not available|gone|disabled|decommissioned|sunset|not found|withdrawn|no longer \w{4,12})\b",
+            r"\b(?:not|doesn't|don't|no|cannot|can't|isn't) (?:\S{1,14} ){0,3}?(?:include|includes|access|access to|cover|use|offer|serve|enabled for|allow|provide|entitled to) (?:the )?['\x22`]?(?:gpt|claude|gemini|gemma|llama|mistral|mixtral|codestral|qwen|deepseek|grok|command|phi|glm|kimi|text-embedding|text-davinci|o[1-9])-[\w./:@-]{1,60}",
+            r"\b(?:engine|deployment|checkpoint|model version|snapshot|adapter)\b(?: \S{1,60})? (?:has been|was|is|were) (?:turned off|shut down|retired|switched off|taken down|decommissioned|unloaded|undeployed)\b",
+            r"\bno (?:\S{1,12} ){0,2}(?:endpoint|deployment|adapter|lora|engine)s? (?:called|named|known as|by the name|with (?:the )?(?:name|id))\b",
             r"\bmodel manifest\b~\b(?:does not exist|not found|failed)\b",
 
             r"\bno (?:\S{1,12} )?(?:inference )?(?:endpoint|deployment|model|adapter|lora|engine|function)s? (?:is |was |are |were )?(?:deployed|available|found|configured|serving|registered|running|hosted|exists?|matching|named)\b",

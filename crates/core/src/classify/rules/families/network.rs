@@ -32,6 +32,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bwithout (?:sending )?(?:a |any )?response\b",
         ])
         .example("read: connection reset by peer"),
+    // Words of a cut, but nothing had come yet.
+    connection("network.before_response", NetworkTransient)
+        .decisive()
+        .text(&[
+            r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|broken|died|eof|close|hung up|went away) (?:\S{1,20} ){0,3}?before (?:any |a |an |the |sending |receiving |reading |getting ){0,2}(?:first |http |initial )?(?:(?:response|reply|answer|headers?|byte|status line)(?: (?:headers?|line|data))?(?: was| were| is| had been| could be| has been)? (?:received|sent|begun|began|started|arrived|returned|read|available|written)\b|(?:response|reply|answer|first byte|status line)(?:[.,;:)!]|$))",
+            r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|broken|died|eof|close) (?:\S{1,20} ){0,2}?before (?:the |a |any )?(?:send operation|request (?:was|could be|had been) (?:fully |completely )?(?:sent|written|processed|delivered))\b",
+            r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|sent|received) before (?:the |a )?(?:\S{1,12} )?(?:connection|handshake|upgrade|session)(?:$|[.,;:]| (?:is|was|could be|had been|has been)? ?(?:established|complete[d]?|opened|finished|made|done)\b)",
+            r"\b(?:closed|reset|dropped|lost|terminated|disconnected|eof|close|ended) (?:\S{1,20} ){0,2}?while (?:waiting for|awaiting) (?:the |a |any )?(?:first |http |initial )?(?:response|reply|answer|headers?|byte|status line)\b",
+        ])
+        .not(&["Connection prematurely closed DURING response", "stream closed before response completed", "upstream connect error or disconnect/reset before headers. reset reason: overflow"])
+        .example("peer went away before any reply was received"),
     connection("network.broken_pipe", NetworkTransient)
         .text(&[r"\bbroken pipe\b"])
         .on(Surface::Process, ProcessDied)
@@ -91,7 +102,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["getaddrinfo: Temporary failure in name resolution"])
         .example("No address associated with hostname"),
     rule("network.dns_unresolved", NetworkPermanent)
+        .code(&["ServerNotFoundError", "HostNotFoundError", "HostNotFound", "NameNotResolved", "DNSLookupError"])
         .text(&[
+            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:find|locate) (?:the |a |any )?(?:remote |specified |target )?(?:host|hostname|host name|domain|dns name|ip address|(?:server|address) (?:at|for|of|with|named)|server (?:ip|name|dns|address))\b",
             r"\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:be )?(?:resolve|look ?up)d? (?:the )?(?:host|hostname|host name|name|proxy|domain|address|dns|remote name|server|ip)",
             r"\b(?:error|failure|failed) (?:while |when |in |during )?(?:resolving|looking up)\b",
             r"\b(?:name|host|hostname|address) (?:resolution|lookup) (?:failed|failure|error)\b",
@@ -171,9 +184,24 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["invalid image_url: must be base64"])
         .example("Invalid URL: no host given"),
+    // What an address must look like, said about the address of the other side.
+    rule("network.address_form", NetworkPermanent)
+        .text(&[
+            r"\b(?:scheme|protocol|host|hostname) (?:is |was |part )?(?:required|missing|needed|absent|not (?:specified|given|set))\b~\b(?:url|uri)\b",
+            r"\b(?:url|uri)(?:'s)? (?:protocol|scheme)s?\b~\b(?:must|should|has to|needs to|expected|is not|not one of|only)\b",
+            r"\b(?:base|api|request|endpoint|server|target|websocket|proxy|connection|api_base|base_url|baseurl)[ _]?(?:url|uri|address)?s? (?:must|should|has to|needs to) (?:start|begin|be prefixed|include|contain|have|be) (?:with )?(?:\S{1,12} ){0,3}?['\x22`]?(?:https?\b|wss?\b|absolute\b|scheme|protocol|valid (?:absolute |http |https )?ur[li])",
+            r"\b(?:only|expected|expecting) (?:absolute |the )?['\x22`]?(?:https?|wss?)\S{0,4} (?:(?:and|or|,|/) ['\x22`]?(?:https?|wss?)\S{0,4} )?(?:urls?|uris?|schemes?|protocols?)\b",
+            r"\b(?:url|uri) (?:must|should|has to|needs to) be (?:an )?absolute\b|\b(?:url|uri) is not absolute\b",
+        ])
+        .not(&["messages.0.content.1.image_url must start with https"])
+        .example("The URI scheme should be either http or https"),
     rule("network.redirects", NetworkPermanent)
         .decisive()
+        .code(&["RedirectLimit", "RedirectLimitExceeded", "TooManyRedirectsError", "TooManyRedirectsException", "RedirectError", "RedirectLoopError", "RedirectMissingLocation"])
         .text(&[
+            r"\bredirect(?:s|ions?|ed|ing)? (?:\S{1,14} ){0,3}(?:more times|more than|again and again|to itself|forever|in a (?:cycle|circle|loop))\b",
+            r"\bredirect(?:s|ions?)?[ _-](?:limit|count|cycle|depth)\b~\b(?:allows|exceeded|reached|hit|over|exhausted|detected)\b",
+            r"\bredirect(?:s|ions?|ed)?\b~\b(?:without|missing|no|lacks?) (?:a |the |an )?['\x22`]?location\b",
             r"\btoo many (?:redirections?|follow-?up requests|http redirects)\b",
             r"\bredirect\w{0,5} too many\b",
             r"\binfinite redirect\b",

@@ -124,6 +124,30 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["subject must not be valid against schema {required:[messages]}"])
         .example("No object generated: response did not match schema."),
+    // The raw findings of validators, as lists or one by one.
+    rule("output.findings", BadOutput)
+        .on(Surface::Http, InvalidRequest)
+        .text(&[
+            r"\b(?:instancepath|schemapath|datapath|schema_path|instance_location|instancelocation|keywordlocation)\b",
+            r"\bexpected['\x22]?: ?['\x22]?\w{1,12}['\x22]?, ?['\x22]?(?:received|code|path)\b",
+            r"\bexpected (?:an? )?\w{1,12},? but (?:received|got|found|was)\b",
+            r"\bjsonschema validation failed\b|\bjsonschema: '",
+            r"\bat path: \S{1,60} -- expected\b",
+            r"\b(?:integer|string|object|array|boolean|number|null) (?:value )?(?:expected, (?:but )?)?(?:got|found|received):? (?:an? )?(?:integer|string|object|array|boolean|number|null|undefined|nonetype)\b",
+            r"\b(?:integer|string|object|array|boolean|number) (?:found|given|received), (?:an? )?(?:integer|string|object|array|boolean|number) (?:expected|wanted|required)\b",
+            r"\bis missing but it is required\b",
+            r"\brequired properties (?:\S{1,60} )?(?:are|were|is) (?:missing|not present)\b",
+        ])
+        .example(r#"[{"instancePath":"/n","keyword":"type","message":"must be integer"}]"#),
+    // A page where JSON was due, in the words of a client that prints what it got.
+    rule("output.page_with_success", BadOutput)
+        .decisive()
+        .text(&[
+            r"\btext/html\b.{0,400}\bstatus(?:[_ ]?code)?['\x22]?[:=]? ?2\d\d\b",
+            r"\bstatus(?:[_ ]?code)?['\x22]?[:=]? ?2\d\d\b.{0,200}\btext/html\b",
+        ])
+        .not(&["status_code: 403, headers: {'content-type': 'text/html'}"])
+        .example("ApiError: headers: {'content-type': 'text/html'}, status_code: 200, body: Welcome"),
     rule("output.tool_call", BadOutput)
         .text(&[
             r"\b(?:malformed|invalid|unparsable|broken|incorrect|hallucinated|incomplete) (?:\S{1,20} )?(?:(?:tool|function)[ _-]?calls?(?: arguments| format| json| syntax| generated| from| in (?:the )?(?:response|model|output)|[:.,!]|$)|tool arguments|function arguments|tool input|tool use block)",
@@ -229,6 +253,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:model|llm|assistant|agent|parser) (?:output|response|reply|answer|completion|result)\b~\b(?:missing|lacks?|without|invalid|wrong|bad|malformed|not|unexpected|incomplete)\b",
             r"\bmissing (?:the )?expected\b",
+            r"\b(?:prose|plain text|free text|markdown|text|words) (?:where|instead of|rather than|when|in place of) (?:a |an |the )?(?:\S{1,12} )?(?:tool call|json|function call|structured|schema|object|call)\b",
 
             r"\b(?:reply|answer|response|output|message|completion|result)\b~\b(?:neither|nor tool|no text|no tool|nothing|unusable|unreadable|gibberish|garbage|garbled|nonsense)\b",
             r"\bnot among the (?:tools|functions|options|choices|allowed)\b",

@@ -83,11 +83,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Failed to load the model\n\nError loading model. (Exit code: 6)"])
         .example("Model bigscience/bloom is currently loading"),
+    // A load that fails because its runner is not up yet.
+    rule("overload.load_not_ready", Overloaded)
+        .decisive()
+        .text(&[
+            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to|error|failed) load(?:ing)? (?:the |a )?model\b~\b(?:not (?:yet )?ready|still starting|already (?:loading|being loaded)|another (?:model|load)\b~\b(?:progress|loading))\b",
+        ])
+        .example("Unable to load the model: runner not yet ready"),
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:systems?|servers?|services?|lines?|models?|gpus?|we|everyone|things)(?:'re| is| are) (?:\S{1,10} ){0,3}(?:busy|swamped|overwhelmed|stretched)\b",
+            r"\b(?:queue|waiting list|wait list|waitlist|waiting room|backlog|line) (?:is |was |has become |currently )?(?:too long|full|closed|at its limit|over)\b",
             r"\btoo much (?:traffic|load|demand)\b",
-            r"\b(?:receiving|handling|facing|experiencing) (?:\S{1,14} ){0,4}(?:traffic|load|demand|volume|requests)\b",
+            r"\b(?:receiving|handling|facing|experiencing) (?:\S{1,14} ){0,4}(?:traffic|load|demand|volume)\b",
+            r"\b(?:high|large|huge|unusual|unprecedented|increased|elevated|great|massive|excessive|overwhelming) (?:number|amount|volume|influx|level|surge)s? of (?:\S{1,14} ){0,2}(?:requests|users|calls|queries|traffic|jobs)\b",
             r"\bstill (?:downloading|loading|starting|warming|initializing|pulling|deploying)\b",
             r"\bnot (?:loaded|ready|started) yet\b",
             r"\b(?:workers?|gpus?|slots?|replicas?|servers?) (?:are |is )?(?:all |currently )?(?:occupied|busy|taken|full)\b",

@@ -68,17 +68,29 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:payment|subscription) (?:required|overdue|past due|is inactive|has expired|expired|lapsed|has ended)",
             r"\bin arrears\b",
             r"\bplease (?:recharge|top up)\b",
-            r"\b(?:no|missing|add a|valid) payment method",
+            r"\b(?:no|missing|valid) payment method",
             "account (?:is |has been )?suspended due to (?:insufficient|billing|payment|unpaid)",
             r"\b(?:account|subscription)~not (?:in )?good standing|\bin good standing\b",
         ])
         .example("Billing hard limit has been reached for this organization"),
+    // What was given for nothing is used up, whatever the provider's word for allowances.
+    rule("quota.free_used_up", QuotaExhausted)
+        .decisive()
+        .window()
+        .text(&[
+            r"\b(?:free|trial|complimentary|promotional|gifted|signup|sign-up|starter) (?:\S{1,14} ){0,2}(?:quota|allowance|allocation|allotment|credits?|grant|usage|tokens|requests) (?:has been |have been |is |are |was |were |limit )?(?:fully |already )?(?:exceeded|exhausted|used up|depleted|consumed|spent|over)\b",
+            r"\b(?:exceeded|exhausted|used up|depleted|consumed|spent) (?:\S{1,12} ){0,3}(?:free|trial|complimentary|promotional|signup|starter) (?:\S{1,14} ){0,2}(?:quota|allowance|allocation|allotment|credits?|grant)\b",
+        ])
+        .not(&["Allocated quota exceeded, please increase your quota limit"])
+        .example("Complimentary token grant exhausted"),
     rule("quota.current_quota", QuotaExhausted)
         .text(&[
             "exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
             r"\bquota (?:has been |is |was |limit |limit has been )?(?:exceeded|exhausted|used up|reached|depleted)",
             r"\b(?:exhausted|exceeded|exceeds|reached|used up)~\bquota\b",
             r"\bout of (?:quota|extra usage|usage|messages|requests)\b",
+            r"\b(?:you're|you are|account is|is now|are now|ran|run|running) out of (?:[a-z-]{1,14} ){0,2}(?:usage|messages|requests|generations|prompts|queries|responses|tokens|completions)\b",
+            r"\b(?:no|zero|0) (?:remaining|available|unused) (?:\S{1,12} )?(?:spend|budget|usage|allowance|allotment|quota|balance)\b",
             r"\bno (?:quota|usage) (?:left|remaining|available)",
         ])
         .window()
@@ -152,6 +164,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"(?:limit|quota|exceeded|reached|exhausted|allowance|used)~\b(?:per|a|each|every)[-_ ]?(?:day|week|month|billing cycle|billing period)\b",
             r"\b(?:daily|weekly|monthly|yearly|today's|this month's|24[- ]?hour)\b~(?:limit|quota|allowance|cap|usage|budget|maximum|rate limit|allocation|calls?|requests)~(?:reached|exceeded|exhausted|hit|used|met|over|consumed|depleted)",
             r"\b(?:reached|exceeded|exhausted|hit|used|over|exceeds|consumed)~\b(?:daily|weekly|monthly|yearly|today's|this month's|24[- ]?hour)\b",
+            r"\b(?:only|up to|at most|maximum of|limited to|limit of|allows|allowed) (?:\S{1,12} ){0,2}\d{1,7} (?:\S{1,14} ){1,3}?(?:per|a|each|every) (?:day|week|month)\b",
             r"\btry again tomorrow\b",
             r"\b(?:rpd|tpd)\)",
             r"\b(?:requests|tokens|calls|messages|queries)[-_ ]per[-_ ](?:day|week|month)\b",
@@ -186,6 +199,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\brequires? (?:a |an )?(?:\S{1,14} )?(?:paid|pro|plus|premium|active) (?:plan|tier|subscription|account)\b",
             r"\b(?:no|without an?) active (?:subscription|plan)\b",
             r"\bsubscribe to\b",
+            // Advice: also given to whoever only went over a limit per minute.
+            r"\badd (?:a |your |another )?(?:valid |default |new )?(?:payment (?:method|details|information|option)|credit card|billing (?:details|information|method))\b",
             r"\bseat(?:s)? (?:limit|required|exhausted)\b|\bno (?:available )?seats?\b",
         ])
         .example("Subscribe to keep going"),
@@ -203,6 +218,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:quota|billing|credits?|balance|plan|subscription)\b~\b(?:exhausted|depleted|expired|used up|ran out|insufficient|overdue|past due|suspended)\b",
 
             r"\btrial\b~\b(?:exhausted|over|ended|expired|used up|finished)\b",
+            r"\b(?:included|monthly|plan|subscription|bundled|prepaid|on-demand) (?:\S{1,12} )?(?:usage|quota|requests|tokens|messages|credits?|budget)\b~\b(?:consumed|used up|exhausted|spent|depleted|gone|is over|are over)\b",
+            r"\b(?:spend|spending|budget|cost|billing|dollar|hard|usd) (?:\S{1,12} )?(?:threshold|cap|ceiling)\b~\b(?:hit|reached|exceeded|crossed|met)\b",
             r"\bused all (?:of )?your\b",
             r"\bused up (?:all )?(?:of )?(?:your|the)\b",
             r"\b(?:usage|inference|plan|message|account|monthly|weekly|daily) (?:limit|cap|quota|allowance)s?\b~\b(?:reached|exceeded|exhausted|hit|used|paused|upgrade)\b",

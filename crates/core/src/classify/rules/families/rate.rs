@@ -42,6 +42,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\breset(?:s)? hourly\b",
             r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)",
+            r"\b(?:concurrency|parallelism)\b[^.;]{0,30}\b(?:exceeded|reached|hit|too high|surpassed)\b",
+            r"\b(?:reduce|lower|decrease) (?:the |your )?(?:concurrency|parallelism)\b",
             r"\btraffic from your\b",
             r"\bunusual traffic\b",
             r"\bwould exceed (?:the|your) (?:\S{1,24} ){0,3}rate limit",
@@ -69,6 +71,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.per_minute", RateLimit)
         .text(&[
             r"\b(?:tokens|requests|images|queries|messages|input tokens|output tokens)[- _]per[- _](?:min|minute|second|sec|hour)\b",
+            r"\b(?:limit\w{0,3}|exceed\w{0,3}|maximum|max|allowed|over)\b[^.;]{0,40}\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b",
+            r"\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b[^.;]{0,40}\b(?:limit\w{0,3}|exceed\w{0,3}|reached|allowed|surpassed)\b",
+            r"\b(?:limited to|limit of|limit:|limit is|exceeded|exceeds|over) (?:your |the )?\d{1,9} ?(?:rpm|tpm|qps|rps|req/\w{1,6})\b",
             r"\b(?:rpm|tpm|rps|itpm|otpm)\)",
             r"\b(?:rpm|tpm|qps|rps) (?:limit|quota)",
             r"\bconcurren(?:cy|t)[- ](?:request |requests )?(?:limit|quota)\b~(?:exceed|reach|hit)",

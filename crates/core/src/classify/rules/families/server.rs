@@ -37,6 +37,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bprovider (?:error|failed|is down)\b",
         ])
         .example("The server had an error processing your request."),
+    // The hosted thing is known to be sick; the request may be called bad all the same.
+    rule("server.unhealthy", ServerError)
+        .text(&[
+            r"\b(?:degraded|unhealthy|crashed|broken|faulted|errored) (?:function|deployment|endpoint|instance|replica|service|backend|worker|node|container|provider|upstream)s?\b",
+            r"\b(?:function|deployment|endpoint|instance|replica|service|backend|worker|node|provider|upstream)s?\b(?: \S{1,60})? (?:is|are|was|were|marked|became|currently|reported|reports) (?:as |currently |now )?(?:degraded|unhealthy|not healthy|faulted|crashed|in (?:a |an )?(?:failed|error|errored|degraded|unhealthy|bad|faulted) state)\b",
+        ])
+        .example("The deployment llama-8b is in a failed state"),
     rule("server.code", ServerError)
         .hint()
         .code(&[

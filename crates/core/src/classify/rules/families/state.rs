@@ -107,6 +107,30 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bcontainer (?:\S{1,70} )?is expired",
         ])
         .example("The sandbox is not running any more"),
+    // Handles of a driven browser or terminal.
+    rule("state.handle_gone", StateLost)
+        .class()
+        .code(&[
+            "StaleElementReferenceException",
+            "StaleElementReferenceError",
+            "TargetClosedError",
+            "NoSuchWindowException",
+            "NoSuchSessionException",
+            "InvalidSessionIdException",
+            "NoSuchFrameException",
+        ])
+        .text(&[
+            r"\b(?:page|tab|frame|iframe|window|pane|browser|browser context|execution context|context|target|element|webview|debugger session|devtools session|terminal|shell session|pty)(?: ['\x22`#(]?[\w:.-]{1,40}['\x22`)]?)? (?:has |was |is |had |got )(?:already |since |now )?(?:been )?(?:closed|detached|destroyed|disposed|disconnected from|stale|navigated away|removed)\b",
+            r"\btarget closed\b",
+            r"\bno (?:\S{1,12} )?(?:page|tab|window|browser|pane|terminal)s? (?:\S{1,12} )?(?:is|are) (?:\S{1,12} )?(?:open|selected|active|attached)\b",
+            r"\b(?:kernel|container|session|vm|machine|interpreter|repl|notebook|workspace|runtime|shell|browser)\b(?: \S{1,60})? (?:is|are) no longer (?:running|alive|active|available|there|attached|connected)\b",
+            r"\b(?:conversation|thread|session|chat|assistant|run|batch|sandbox|container|workspace|project) (?:\S{1,20} ){1,8}?(?:has|have|had) been (?:deleted|removed|purged|archived|closed|wiped|evicted)\b",
+            r"\bstale element\b|\b(?:element|node) is (?:not attached|detached|no longer attached)\b",
+            r"\bno (?:open |active |such |selected |current )(?:page|tab|frame|window|pane|browser|target|terminal)s?\b",
+            r"\bno (?:page|tab|frame|window|pane|target|terminal) (?:with|for|found|matching|is open|selected)\b",
+        ])
+        .not(&["Found 3 pages open in the browser"])
+        .example("The iframe was detached"),
     rule("state.general", StateLost)
         .class()
         .text(&[
