@@ -232,7 +232,9 @@ impl Code {
             self.ends_in_code = true;
             return;
         }
-        let is_shaped = shape.is_some_and(|shape| SHAPES.contains(&shape)) || inner.ends_with(b";");
+        let is_shaped = shape.is_some_and(|shape| SHAPES.contains(&shape))
+            || inner.ends_with(b";")
+            || memmem::find(inner, b" => ").is_some();
         self.lines += 1;
         self.shaped += usize::from(is_shaped);
         self.ends_in_code = is_shaped || line.starts_with(b" ") || line.starts_with(b"\t") || b"})]".contains(first);

@@ -43,6 +43,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Connection prematurely closed DURING response", "stream closed before response completed", "upstream connect error or disconnect/reset before headers. reset reason: overflow"])
         .example("peer went away before any reply was received"),
+    // A gateway that lost its upstream before that had answered.
+    rule("network.gateway_lost_upstream", NetworkTransient)
+        .decisive()
+        .status(&[500, 502, 503])
+        .text(&[
+            r"\b(?:upstream|backend|origin)(?: server| host| service)? (?:unexpectedly |prematurely |abruptly )(?:closed|reset|dropped|aborted|terminated|hung up)\b",
+            r"\b(?:while|when) (?:reading response headers?|connecting|sending request|talking) (?:from|to) (?:the )?(?:upstream|backend|origin)\b",
+        ])
+        .not(&["upstream connect error or disconnect/reset before headers. reset reason: overflow"])
+        .example("HTTP 502: upstream prematurely closed the link"),
     connection("network.broken_pipe", NetworkTransient)
         .text(&[r"\bbroken pipe\b"])
         .on(Surface::Process, ProcessDied)

@@ -91,6 +91,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:gave up|giving up|stopped) waiting\b",
             r"\bwaiting for\b~\b(?:after|for) \d{1,6} ?(?:ms|s|sec|seconds|minutes|min)\b",
             r"\bexceed(?:ed|s|ing) (?:its |the |their |a |an |of |time |run |allotted |allowed |maximum |max |limit |runtime |configured |default ){1,6}\d{1,7}[- ]?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|h)\b",
+            r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:\S{1,20} ){1,6}?(?:within|in|inside) (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
             r"\bafter waiting\b",
             r"\btimedout\b",
 
