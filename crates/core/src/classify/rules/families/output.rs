@@ -130,7 +130,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:instancepath|schemapath|datapath|schema_path|instance_location|instancelocation|keywordlocation)\b",
             r"\bexpected['\x22]?: ?['\x22]?\w{1,12}['\x22]?, ?['\x22]?(?:received|code|path)\b",
-            r"\bexpected (?:an? )?\w{1,12},? but (?:received|got|found|was)\b",
+            r"\bexpected (?:an? )?(?:string|str|number|integer|int|float|double|object|array|list|boolean|bool|dict|map|null|value|key|enum|date|tool ?call|function call|text|block),? but (?:received|got|found|was)\b",
             r"\bjsonschema validation failed\b|\bjsonschema: '",
             r"\bat path: \S{1,60} -- expected\b",
             r"\b(?:integer|string|object|array|boolean|number|null) (?:value )?(?:expected, (?:but )?)?(?:got|found|received):? (?:an? )?(?:integer|string|object|array|boolean|number|null|undefined|nonetype)\b",
@@ -138,6 +138,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bis missing but it is required\b",
             r"\brequired properties (?:\S{1,60} )?(?:are|were|is) (?:missing|not present)\b",
         ])
+        .not(&["expected 200, but got 503 Service Unavailable"])
         .example(r#"[{"instancePath":"/n","keyword":"type","message":"must be integer"}]"#),
     // A page where JSON was due, in the words of a client that prints what it got.
     rule("output.page_with_success", BadOutput)
