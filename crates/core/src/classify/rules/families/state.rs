@@ -128,10 +128,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:kernel|container|session|vm|machine|interpreter|repl|notebook|workspace|runtime|shell|browser)\b(?: \S{1,60})? (?:is|are) no longer (?:running|alive|active|available|there|attached|connected)\b",
             r"\b(?:conversation|thread|session|chat|assistant|run|batch|sandbox|container|workspace|project) (?:\S{1,20} ){1,8}?(?:has|have|had) been (?:deleted|removed|purged|archived|closed|wiped|evicted)\b",
             r"\bstale element\b|\b(?:element|node) is (?:not attached|detached|no longer attached)\b",
-            r"\bno (?:open |active |such |selected |current )(?:page|tab|frame|window|pane|browser|target|terminal)s?\b",
-            r"\bno (?:page|tab|frame|window|pane|target|terminal) (?:with|for|found|matching|is open|selected)\b",
+            r"\bno (?:open |active |selected |current )(?:page|tab|frame|window|pane|browser|target|terminal)s?\b",
+            r"\bno such (?:tab|frame|window|pane|browser|terminal)s?\b",
+            r"\bno (?:tab|frame|window|pane|target|terminal) (?:with|for|found|matching|is open|selected)\b",
         ])
-        .not(&["Found 3 pages open in the browser"])
+        .not(&["Found 3 pages open in the browser", "no such page"])
         .example("The iframe was detached"),
     rule("state.general", StateLost)
         .class()
