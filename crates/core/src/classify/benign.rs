@@ -218,13 +218,15 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
 struct Code {
     lines: usize,
     shaped: usize,
+    alike: usize,
     ends_in_code: bool,
-    is_trace: bool,
+    is_report: bool,
 }
 
 impl Code {
     /// Counts one line of this benign shape.
     fn note(&mut self, line: &[u8], shape: Option<&'static str>) {
+        const REPORTS: [&[u8]; 5] = [b"traceback", b"file \"", b"at ", b"error:", b"fatal:"];
         const SHAPES: [&str; 4] = ["benign.declaration", "benign.statement", "benign.condition", "benign.literals"];
         let inner = line.trim_ascii();
         let Some(first) = inner.first() else { return };
@@ -232,16 +234,20 @@ impl Code {
             self.ends_in_code = true;
             return;
         }
-        let is_shaped = shape.is_some_and(|shape| SHAPES.contains(&shape)) || inner.ends_with(b";");
+        let is_shaped = shape.is_some_and(|shape| SHAPES.contains(&shape));
+        let looks_like_code = is_shaped || inner.ends_with(b";") || memmem::find(inner, b" => ").is_some();
         self.lines += 1;
         self.shaped += usize::from(is_shaped);
-        self.ends_in_code = is_shaped || line.starts_with(b" ") || line.starts_with(b"\t") || b"})]".contains(first);
-        self.is_trace |= inner.starts_with(b"Traceback") || inner.starts_with(b"File \"") || inner.starts_with(b"at ");
+        self.alike += usize::from(looks_like_code);
+        self.ends_in_code =
+            looks_like_code || line.starts_with(b" ") || line.starts_with(b"\t") || b"})]".contains(first);
+        let starts = |report: &&[u8]| inner.len() >= report.len() && inner[..report.len()].eq_ignore_ascii_case(report);
+        self.is_report |= REPORTS.iter().any(starts);
     }
 
     /// An error stands at the end of the code that it quotes, or above a trace.
     fn is_all(&self) -> bool {
-        self.shaped >= 2 && self.shaped * 2 >= self.lines && self.ends_in_code && !self.is_trace
+        self.shaped >= 1 && self.alike >= 2 && self.alike * 2 >= self.lines && self.ends_in_code && !self.is_report
     }
 }
 
@@ -371,6 +377,7 @@ mod tests {
         assert_eq!(strip(code.as_bytes()).1, Some("benign.source_code"));
         let quoted = "    raise self._make(err.response)\n    return self.request(a)\nopenai.RateLimitError: 429";
         assert!(!strip(quoted.as_bytes()).0.is_empty());
+        assert_eq!(strip(b"Error: 500;\nresponse: internal server error;").1, None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\byou (?:cancell?ed|aborted|interrupted|stopped|declined|rejected)\b",
             r"\bstop(?:ped)? (?:requested|button)\b",
             r"\b(?:keyboard|user)[- ]interrupt\b",
-            r"\binterrupt (?:received|signal)\b",
+            r"\binterrupt (?:received|signal|from (?:the )?(?:keyboard|user|console|terminal))\b",
             r"\breceived (?:an )?interrupt\b",
             r"\bcancellation (?:was |has been )?requested\b",
             r"\b(?:the|a) task was cancell?ed\b~\bcaller\b",

@@ -112,6 +112,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\btokens\b[^.;]{0,30}\b(?:above|over|beyond|past|more than|exceed\w{0,3}) (?:the |your |its |our )?\d{3,9}\b",
             r"\btokens\b~\b(?:above|over|beyond|past|more than|exceed\w{0,3}) (?:the |your |its |our )?(?:\S{1,14} ){0,3}(?:cap|limit|maximum|max|window|context|allowed)\b",
             r"\b(?:conversation|prompt|history|input|chat|context|transcript|session)\b~\b(?:grown|too long|past what|longer than|larger than|bigger than|does not fit|doesn't fit|won't fit|cannot hold|can't hold|can hold)\b",
             r"\bcompact (?:it|the conversation|your conversation|the history|the context)\b",

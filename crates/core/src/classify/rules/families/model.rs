@@ -131,6 +131,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:not|doesn't|don't|no|cannot|can't|isn't) (?:\S{1,14} ){0,3}?(?:include|includes|access|access to|cover|use|offer|serve|enabled for|allow|provide|entitled to) (?:the )?['\x22`]?(?:gpt|claude|gemini|gemma|llama|mistral|mixtral|codestral|qwen|deepseek|grok|command|phi|glm|kimi|text-embedding|text-davinci|o[1-9])-[\w./:@-]{1,60}",
             r"\b(?:engine|deployment|checkpoint|model version|snapshot|adapter)\b(?: \S{1,60})? (?:has been|was|is|were) (?:turned off|shut down|retired|switched off|taken down|decommissioned|unloaded|undeployed)\b",
             r"\bno (?:\S{1,12} ){0,2}(?:endpoint|deployment|adapter|lora|engine)s? (?:called|named|known as|by the name|with (?:the )?(?:name|id))\b",
+            r"\b(?:engine|model|deployment|adapter|lora|checkpoint|snapshot)\b(?: \S{1,60})? (?:isn't|is not|aren't|are not) (?:currently |yet )?(?:hosted|served|offered|deployed|provisioned|live|pulled|installed)\b",
             r"\bmodel manifest\b~\b(?:does not exist|not found|failed)\b",
 
             r"\bno (?:\S{1,12} )?(?:inference )?(?:endpoint|deployment|model|adapter|lora|engine|function)s? (?:is |was |are |were )?(?:deployed|available|found|configured|serving|registered|running|hosted|exists?|matching|named)\b",

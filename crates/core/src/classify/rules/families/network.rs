@@ -36,13 +36,23 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("network.before_response", NetworkTransient)
         .decisive()
         .text(&[
-            r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|broken|died|eof|close|hung up|went away) (?:\S{1,20} ){0,3}?before (?:any |a |an |the |sending |receiving |reading |getting ){0,2}(?:first |http |initial )?(?:(?:response|reply|answer|headers?|byte|status line)(?: (?:headers?|line|data))?(?: was| were| is| had been| could be| has been)? (?:received|sent|begun|began|started|arrived|returned|read|available|written)\b|(?:response|reply|answer|first byte|status line)(?:[.,;:)!]|$))",
+            r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|broken|died|eof|close|hung up|went away) (?:\S{1,20} ){0,3}?before (?:any |a |an |the |sending |receiving |reading |getting ){0,2}(?:first |http |initial )?(?:(?:response|reply|answer|headers?|byte|status line)(?: (?:headers?|line|data))?(?: was| were| is| had been| could be| has been)? (?:received|sent|begun|began|started|arrived|returned|read|available|written)\b|(?:response|reply|answer|first byte|status line)(?:[.!] |[,;)]|: |[.!]?$))",
             r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|broken|died|eof|close) (?:\S{1,20} ){0,2}?before (?:the |a |any )?(?:send operation|request (?:was|could be|had been) (?:fully |completely )?(?:sent|written|processed|delivered))\b",
             r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected|sent|received) before (?:the |a )?(?:\S{1,12} )?(?:connection|handshake|upgrade|session)(?:$|[.,;:]| (?:is|was|could be|had been|has been)? ?(?:established|complete[d]?|opened|finished|made|done)\b)",
             r"\b(?:closed|reset|dropped|lost|terminated|disconnected|eof|close|ended) (?:\S{1,20} ){0,2}?while (?:waiting for|awaiting) (?:the |a |any )?(?:first |http |initial )?(?:response|reply|answer|headers?|byte|status line)\b",
         ])
-        .not(&["Connection prematurely closed DURING response", "stream closed before response completed", "upstream connect error or disconnect/reset before headers. reset reason: overflow"])
+        .not(&["Connection prematurely closed DURING response", "stream closed before response completed", "stream closed before response.completed", "upstream connect error or disconnect/reset before headers. reset reason: overflow"])
         .example("peer went away before any reply was received"),
+    // A gateway that lost its upstream before that had answered.
+    rule("network.gateway_lost_upstream", NetworkTransient)
+        .decisive()
+        .status(&[500, 502, 503])
+        .text(&[
+            r"\b(?:upstream|backend|origin)(?: server| host| service)? (?:unexpectedly |prematurely |abruptly )(?:closed|reset|dropped|aborted|terminated|hung up)\b",
+            r"\b(?:while|when) (?:reading response headers?|connecting|sending request|talking) (?:from|to) (?:the )?(?:upstream|backend|origin)\b",
+        ])
+        .not(&["upstream connect error or disconnect/reset before headers. reset reason: overflow"])
+        .example("HTTP 502: upstream prematurely closed the link"),
     connection("network.broken_pipe", NetworkTransient)
         .text(&[r"\bbroken pipe\b"])
         .on(Surface::Process, ProcessDied)

@@ -130,7 +130,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:instancepath|schemapath|datapath|schema_path|instance_location|instancelocation|keywordlocation)\b",
             r"\bexpected['\x22]?: ?['\x22]?\w{1,12}['\x22]?, ?['\x22]?(?:received|code|path)\b",
-            r"\bexpected (?:an? )?\w{1,12},? but (?:received|got|found|was)\b",
+            r"\bexpected (?:an? )?(?:string|str|number|integer|int|float|double|object|array|list|boolean|bool|dict|map|null|value|key|enum|date|tool ?call|function call|text|block),? but (?:received|got|found|was)\b",
             r"\bjsonschema validation failed\b|\bjsonschema: '",
             r"\bat path: \S{1,60} -- expected\b",
             r"\b(?:integer|string|object|array|boolean|number|null) (?:value )?(?:expected, (?:but )?)?(?:got|found|received):? (?:an? )?(?:integer|string|object|array|boolean|number|null|undefined|nonetype)\b",
@@ -138,6 +138,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bis missing but it is required\b",
             r"\brequired properties (?:\S{1,60} )?(?:are|were|is) (?:missing|not present)\b",
         ])
+        .not(&["expected 200, but got 503 Service Unavailable"])
         .example(r#"[{"instancePath":"/n","keyword":"type","message":"must be integer"}]"#),
     // A page where JSON was due, in the words of a client that prints what it got.
     rule("output.page_with_success", BadOutput)
@@ -253,6 +254,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:model|llm|assistant|agent|parser) (?:output|response|reply|answer|completion|result)\b~\b(?:missing|lacks?|without|invalid|wrong|bad|malformed|not|unexpected|incomplete)\b",
             r"\bmissing (?:the )?expected\b",
+            r"\bhallucinat\w{2,5} (?:a |an |the )?(?:\S{1,14} )?(?:tool|function|call|argument|parameter|name|schema|field)s?\b",
             r"\b(?:prose|plain text|free text|markdown|text|words) (?:where|instead of|rather than|when|in place of) (?:a |an |the )?(?:\S{1,12} )?(?:tool call|json|function call|structured|schema|object|call)\b",
 
             r"\b(?:reply|answer|response|output|message|completion|result)\b~\b(?:neither|nor tool|no text|no tool|nothing|unusable|unreadable|gibberish|garbage|garbled|nonsense)\b",

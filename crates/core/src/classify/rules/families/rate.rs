@@ -44,6 +44,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)",
             r"\b(?:concurrency|parallelism)\b[^.;]{0,30}\b(?:exceeded|reached|hit|too high|surpassed)\b",
             r"\b(?:reduce|lower|decrease) (?:the |your )?(?:concurrency|parallelism)\b",
+            r"\bratelimited\b",
+            r"\b(?:maximum |max |allowed |sending |call |request )?rate (?:was |has been |is )?exceeded\b",
             r"\btraffic from your\b",
             r"\bunusual traffic\b",
             r"\bwould exceed (?:the|your) (?:\S{1,24} ){0,3}rate limit",

@@ -80,7 +80,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:triggered|triggering|blocked|rejected|flagged|stopped|filtered|refused)\b~\b(?:content[- ](?:filter|moderation|management|policy|guidelines)|safety|moderation|recitation|responsible ai|guardrails?|prohibited|usage polic|content polic)",
             r"\b(?:safety system|safety checks?|safety filters?|safety settings|safety reasons|safety policy|safety guidelines)\b~(?:block|reject|reason|violat|flag|result|trigger|not allowed|refus)",
             r"\b(?:due to|because of|for|by|of) (?:our )?(?:safety (?:system|reasons|filters?|settings|concerns)|recitation|content policy|content filtering)\b",
-            r"\bviolat\w{1,6}\b~\b(?:usage|content|safety|community|acceptable use|our|ai|openai'?s?|service|microsoft'?s?)?~?\b(?:polic(?:y|ies)|guidelines|guardrails|standards|content rules)\b",
+            r"\bviolat\w{1,6}\b[^.;]{0,90}?\b(?:polic(?:y|ies)|guidelines|guardrails|standards|content rules)\b",
             r"\b(?:usage guidelines?|content polic(?:y|ies)|usage polic(?:y|ies)|content guidelines) violat",
             r"\bflagged (?:as|by|for|due)\b",
             r"\b(?:prompt|response|candidate|output|input|completion|generation) (?:was |is |has been |were |got )?(?:blocked|flagged|filtered)(?: due| because| for| by (?:our|the|azure|safety|content|a|openai)|[.,!]|$)",

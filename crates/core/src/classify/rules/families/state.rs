@@ -121,15 +121,18 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .text(&[
             r"\b(?:page|tab|frame|iframe|window|pane|browser|browser context|execution context|context|target|element|webview|debugger session|devtools session|terminal|shell session|pty)(?: ['\x22`#(]?[\w:.-]{1,40}['\x22`)]?)? (?:has |was |is |had |got )(?:already |since |now )?(?:been )?(?:closed|detached|destroyed|disposed|disconnected from|stale|navigated away|removed)\b",
-            r"\btarget closed\b",
+            r"\b(?:target|frame|page|tab|webview) (?:closed|detached|destroyed)\b",
+            r"\b(?:cursor|continuation token|page token|iterator|checkpoint|handle|snapshot|lease|session|thread) (?:is |was |has become |became )(?:stale|outdated|too old)\b",
+            r"\b(?:response|item|message|completion|artifact|document|vector store|cache entry|cached content|file|upload) ['\x22`]?[\w-]{4,80}['\x22`]? (?:has been |was |is |were )(?:already )?(?:purged|evicted|wiped|deleted|expired|garbage collected)\b",
             r"\bno (?:\S{1,12} )?(?:page|tab|window|browser|pane|terminal)s? (?:\S{1,12} )?(?:is|are) (?:\S{1,12} )?(?:open|selected|active|attached)\b",
             r"\b(?:kernel|container|session|vm|machine|interpreter|repl|notebook|workspace|runtime|shell|browser)\b(?: \S{1,60})? (?:is|are) no longer (?:running|alive|active|available|there|attached|connected)\b",
             r"\b(?:conversation|thread|session|chat|assistant|run|batch|sandbox|container|workspace|project) (?:\S{1,20} ){1,8}?(?:has|have|had) been (?:deleted|removed|purged|archived|closed|wiped|evicted)\b",
             r"\bstale element\b|\b(?:element|node) is (?:not attached|detached|no longer attached)\b",
-            r"\bno (?:open |active |such |selected |current )(?:page|tab|frame|window|pane|browser|target|terminal)s?\b",
-            r"\bno (?:page|tab|frame|window|pane|target|terminal) (?:with|for|found|matching|is open|selected)\b",
+            r"\bno (?:open |active |selected |current )(?:page|tab|frame|window|pane|browser|target|terminal)s?\b",
+            r"\bno such (?:tab|frame|window|pane|browser|terminal)s?\b",
+            r"\bno (?:tab|frame|window|pane|target|terminal) (?:with|for|found|matching|is open|selected)\b",
         ])
-        .not(&["Found 3 pages open in the browser"])
+        .not(&["Found 3 pages open in the browser", "no such page"])
         .example("The iframe was detached"),
     rule("state.general", StateLost)
         .class()

@@ -9,6 +9,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bexceed(?:ed|s|ing) (?:the |its |a )?\w{0,24}timeout\w{0,8}\b",
             r"\b(?:not|n't|didn't|couldn't|never|failed to|unable to|nothing) (?:\S{1,20} ){1,6}?(?:before|by|within|in) (?:\S{1,12} ){0,3}?(?:deadline|time-?out|time (?:limit|budget|frame)|allotted time|allowed time)\b",
             r"\b(?:missed|past|passed|beyond|overran|blew) (?:\S{1,12} ){0,3}?deadline\b",
+            r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:\S{1,20} ){1,6}?(?:within|in|inside) (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
             r"\bstatement timeout\b",
             r"\b(?:due to|because of) (?:the |a |an )?(?:\S{1,30} ){0,4}time-?out\b",
             r"\bfailed to (?:start|respond|complete|finish|connect|become ready|initialize|answer) within \d",
