@@ -19,7 +19,14 @@ const COMMANDS: &[Command] = &[
     ("tidy", "the rules no compiler checks", tidy::run),
 ];
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> ExitCode {
+    run().unwrap_or_else(|error| {
+        talk(&format!("error: {error:#}"));
+        ExitCode::FAILURE
+    })
+}
+
+fn run() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = arguments.first().and_then(|name| COMMANDS.iter().find(|(known, ..)| known == name));
     match command {
@@ -31,10 +38,14 @@ fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "the talk of a command line tool")]
 fn usage() {
-    eprintln!("usage: cargo xtask <command>");
+    talk("usage: cargo xtask <command>");
     for (name, about, _) in COMMANDS {
-        eprintln!("  {name:<14}{about}");
+        talk(&format!("  {name:<14}{about}"));
     }
+}
+
+#[expect(clippy::print_stderr, reason = "the talk of a command line tool")]
+fn talk(text: &str) {
+    eprintln!("{text}");
 }

@@ -19,8 +19,8 @@ const NEVER_IN_CORE: &[&str] = &["tokio", "hyper", "reqwest", "mio", "socket2", 
 /// A file this long holds more than one idea.
 const LINES_MAX: usize = 700;
 
-/// Words that mean unfinished work, split so that this file does not find itself.
-const UNFINISHED: &[&str] = &[concat!("todo", "!("), concat!("FIX", "ME"), concat!("XX", "X")];
+/// Marks of unfinished work at the start of a line, split so that this file does not find itself.
+const UNFINISHED: &[&str] = &[concat!("todo", "!("), concat!("// FIX", "ME"), concat!("// XX", "X")];
 
 /// Papers every visitor looks for.
 const PAPERS: &[&str] =
@@ -66,7 +66,7 @@ fn source(file: &str) -> anyhow::Result<Vec<String>> {
         problems.push(format!("{file} has {lines} lines: look for the second idea in it"));
     }
     for (number, line) in (1..).zip(text.lines()) {
-        if UNFINISHED.iter().any(|word| line.contains(word)) {
+        if UNFINISHED.iter().any(|mark| line.trim_start().starts_with(mark)) {
             problems.push(format!("{file}:{number} is unfinished: {}", line.trim()));
         }
     }
