@@ -114,14 +114,17 @@ mod tests {
     #[test]
     fn a_new_period_forgets_what_was_spent_and_keeps_what_is_held() {
         let budget = SpendBudget::new(Some(100));
-        assert!(budget.reserve(50));
+        assert_eq!(budget.limit_usd_micros(), Some(100));
+        assert!(budget.reserve(30));
         budget.settle(0, 50);
-        assert!(!budget.reserve(1));
+        budget.roll(2);
+        let rolled = Ledger { settled_usd_micros: 0, reserved_usd_micros: 30, period: 2 };
+        assert_eq!(budget.ledger(), rolled);
+        budget.settle(0, 40);
+        budget.roll(2);
         budget.roll(1);
-        budget.roll(0);
-        budget.roll(1);
-        assert!(budget.reserve(50));
-        assert!(!budget.reserve(1));
+        let kept = Ledger { settled_usd_micros: 40, ..rolled };
+        assert_eq!(budget.ledger(), kept, "neither the same period again nor an earlier one forgets anything");
     }
 
     #[test]

@@ -394,7 +394,7 @@ fn reports_nobody_expects_change_nothing() {
     let mut script = Script::new("default");
     let mut recovery = script.start();
     let decision = recovery.failed(failure("429"), Usage::default(), &script.world, script.now);
-    assert_eq!(decision.reason, Reason::NothingRunning);
+    assert_eq!((decision.reason, decision.kind), (Reason::NothingRunning, FailureKind::RateLimit));
     recovery.succeeded(Usage::default(), &script.world, script.now);
     assert_eq!(recovery.answered(Answer::Yes, &script.world, script.now), None);
     assert_eq!(recovery.repaired(true, &script.world, script.now), None);
@@ -507,4 +507,46 @@ fn a_decision_tells_that_it_opened_a_breaker_and_a_success_that_it_closed_one() 
     assert!(matches!(second.next(&script.world, later), Action::Attempt(_)));
     let closed = second.succeeded(Usage::default(), &script.world, later).expect("the probe closes it");
     assert_eq!(closed.to.name(), "closed");
+}
+
+#[test]
+fn the_ladder_is_still_there_after_a_fallback_and_gone_after_it_failed() {
+    let told = Script::new("default").chain(&["haiku"]).play("model_unavailable; context_limit; model_unavailable");
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s model_unavailable: fallback to sonnet@two: next target of the chain
+         0s attempt 2 sonnet@two (fallback)
+         0s context_limit: escalate to giant@two: the context is full: next rung of the ladder [the next model cannot take the request: its context window is too small]
+         0s attempt 3 giant@two (escalation)
+         0s model_unavailable: give_up: no step of the policy is left [the chain ends here]
+         0s gave up: no step of the policy is left",
+    );
+}
+
+#[test]
+fn only_what_speaks_against_the_endpoint_closes_its_throttle() {
+    for (kind, open) in [("invalid_request", true), ("server_error", false)] {
+        let mut script = Script::new("patterns").on(kind, vec![Step::GiveUp]);
+        script.world = World::new(ENDPOINTS.iter().map(|name| endpoint_that_never_trips(name)).collect());
+        for _ in 0..60 {
+            script.play(kind);
+        }
+        let throttle = &script.world.endpoint(EndpointId(0)).unwrap().throttle;
+        assert_eq!(throttle.allow(0.5, script.now), open, "{kind}");
+    }
+}
+
+#[test]
+fn an_operation_tells_how_far_it_is() {
+    let mut script = Script::new("default");
+    let mut recovery = script.start();
+    assert_eq!((recovery.attempts(), recovery.last_failure()), (0, None));
+    for number in 1..=2 {
+        assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+        recovery.failed(failure("model_unavailable"), Usage::default(), &script.world, script.now);
+        assert_eq!(recovery.attempts(), number);
+    }
+    assert_eq!(recovery.last_failure().map(|failure| failure.kind), Some(FailureKind::ModelUnavailable));
+    assert_eq!(catalogue().models().count(), 5);
 }
