@@ -225,3 +225,14 @@ fn the_callers_time_limit_holds_for_every_run() {
 fn restart_now() -> Step {
     Step::Restart(crate::policy::Restart { max: 3, backoff: Backoff::every(Duration::from_secs(1)) })
 }
+
+#[test]
+fn nobody_waits_for_an_allowance_past_the_deadline() {
+    let mut script = never_tripping("default").chain(&["haiku"]);
+    script.primary = "haiku";
+    script.time_limit = Some(Duration::from_secs(8));
+    drain_retries(&script, 2);
+    let told = script.play("500");
+    assert!(told.ends_with("gave up: the retry allowance is empty and fills as others succeed\n"), "{told}");
+    assert_eq!(script.now, Instant::from_millis(0), "there was no time for patience");
+}

@@ -550,3 +550,17 @@ fn an_operation_tells_how_far_it_is() {
     assert_eq!(recovery.last_failure().map(|failure| failure.kind), Some(FailureKind::ModelUnavailable));
     assert_eq!(catalogue().models().count(), 5);
 }
+
+#[test]
+fn in_panic_another_endpoint_is_asked_where_this_ones_throttle_is_shut() {
+    let mut script = Script::new("default");
+    (0..4).for_each(|endpoint| trip(&script, endpoint));
+    for _ in 0..1_000 {
+        script.world.endpoint(EndpointId(0)).unwrap().throttle.record(false, script.now);
+    }
+    check(
+        &script.play("200"),
+        "0s attempt 1 sonnet@two (panic)
+         0s succeeded with sonnet@two",
+    );
+}
