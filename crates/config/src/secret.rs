@@ -62,7 +62,7 @@ pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
         }
         if !value.contains(['"', '\'']) {
             // A key without quotes is a syntax error whose line is shown.
-            let bare = value.find(|letter: char| "{[, ".contains(letter)).unwrap_or(value.len());
+            let bare = if value.starts_with(['{', '[']) { 0 } else { value.len() };
             ranges.push(named.end()..named.end() + bare);
         }
     }
@@ -188,6 +188,7 @@ mod tests {
             (r#"key = "abc""#, "key = ***"),
             ("key = 'abc'", "key = ***"),
             ("key = abc # mine", "key = *** # mine"),
+            ("alerts.webhook=not a url/T0SECRET", "alerts.webhook=***"),
             (r#"key = "abc"#, "key = ***"),
             (r#"keys = ["a", { env = "B" }, "c"]"#, r#"keys = [***, { env = "B" }, ***]"#),
             (r#"key = { env = "ANTHROPIC_API_KEY" }"#, r#"key = { env = "ANTHROPIC_API_KEY" }"#),

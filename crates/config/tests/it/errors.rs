@@ -352,7 +352,7 @@ fn sections_of_the_faces_are_checked() {
         ("[shared]\nurl = \"memcached://x\"", "`memcached://x` is nothing to share through"),
         ("[log]\ndecisions = { rotate_mb = 64 }", "`path` is missing"),
         ("[log]\ndecisions = { path = \"x\", rotate_mb = 0 }", "`rotate_mb` must be between 1 and 65536"),
-        ("[alerts]\nwebhook = \"example.com\"", "`example.com` is not an address"),
+        ("[alerts]\nwebhook = \"example.com\"", "`webhook` is not an address"),
         ("[agents.x]\ncommand = []", "the command names no program"),
         ("[agents.x]", "`command` is missing"),
         ("[services.x]\ncooldown = \"10s\"", "the service `x` has nothing to watch"),
