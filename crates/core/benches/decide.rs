@@ -18,7 +18,7 @@ use steadfast_core::cost::Usage;
 use steadfast_core::policy::template;
 use steadfast_core::recovery::{Face, Plan, Recovery};
 use steadfast_core::route::{Abilities, EndpointId, Model, Needs, Route, Served};
-use steadfast_core::world::{Endpoint, Project, Session, World};
+use steadfast_core::world::{Endpoint, Project, Session, Turn, World};
 use steadfast_core::{Failure, FailureKind, Instant};
 
 const CALLS_PER_BATCH: u32 = 20_000;
@@ -96,6 +96,7 @@ impl Bench {
             face: Face::GATEWAY,
             project: Arc::new(Project::new("project", 1.0, None)),
             session: Arc::new(Session::new(None)),
+            turn: Turn::New,
             time_limit: None,
             restarts_used: 0,
             seed: 1,

@@ -134,6 +134,13 @@ pub enum Reason {
         /// How long until asking again may help.
         wait: Duration,
     },
+    /// Held until then, because no target is left.
+    Parked {
+        /// The endpoint that will be asked again first.
+        endpoint: EndpointId,
+        /// What refuses; nothing where the targets just keep failing.
+        cause: Option<Refused>,
+    },
     /// No model of the route can take the request.
     NobodyFits(Unfit),
     /// The route serves nothing at all.
@@ -220,7 +227,9 @@ impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(reason, world) = self;
         match reason {
-            Reason::NoTarget { endpoint, .. } if let Some(endpoint) = world.endpoint(*endpoint) => {
+            Reason::NoTarget { endpoint, .. } | Reason::Parked { endpoint, .. }
+                if let Some(endpoint) = world.endpoint(*endpoint) =>
+            {
                 write!(f, "`{}`: {reason}", endpoint.name)
             }
             _ => reason.fmt(f),
@@ -278,6 +287,8 @@ impl fmt::Display for Reason {
             Self::NoTarget { cause, wait, .. } => {
                 write!(f, "nothing is left to try: {cause}, and is asked again in {}", Words(*wait))
             }
+            Self::Parked { cause: Some(cause), .. } => write!(f, "held until a target can be asked again: {cause}"),
+            Self::Parked { cause: None, .. } => f.write_str("held: every target keeps failing"),
             Self::NobodyFits(unfit) => write!(f, "no model of the chain can take the request: {unfit}"),
             Self::NoEndpoint => f.write_str("no endpoint serves this model"),
             Self::Money => f.write_str("the spend budget does not cover another attempt"),

@@ -40,6 +40,12 @@ pub struct Policy {
     pub escalate: Escalate,
     /// How long a credential rests when its quota is exhausted and nobody says until when.
     pub quota_rest: Duration,
+    /// How long a request may be held when every target is down or out of quota; zero: not at all.
+    pub park: Duration,
+    /// How long an answer is kept whose client had gone; zero: not at all.
+    pub journal: Duration,
+    /// When a silent upstream counts as failed.
+    pub timeouts: Timeouts,
     /// The steps.
     pub on: StepTable,
 }
@@ -84,6 +90,17 @@ pub struct Escalate {
     pub auto: bool,
     /// How many retries on one model come first.
     pub after_retries: u32,
+}
+
+/// When a silent upstream counts as failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// Until the first content of a streamed answer.
+    pub first_token: Duration,
+    /// Between two signs of life of a streamed answer.
+    pub idle: Duration,
 }
 
 /// One thing to do about a failure, perhaps only for one tool.
@@ -225,6 +242,19 @@ impl Policy {
         }
         if self.quota_rest > Backoff::CAP_MAX {
             refuse("quota_rest", "is longer than 24h".to_owned(), "a duration such as \"1h\"");
+        }
+        if self.park > limits::DEADLINE {
+            refuse("park", "is longer than 7 days".to_owned(), "a duration such as \"2h\", or \"0s\" for never");
+        }
+        if self.journal > limits::JOURNAL {
+            refuse("journal", "is longer than an hour".to_owned(), "a duration such as \"5m\", or \"0s\" for never");
+        }
+        let Timeouts { connect, first_token, idle } = self.timeouts;
+        for (key, timeout) in [("connect", connect), ("first_token", first_token), ("idle", idle)] {
+            if timeout.is_zero() || timeout > limits::TIMEOUT {
+                let what = "is zero or longer than an hour".to_owned();
+                refuse(&format!("timeouts.{key}"), what, "a duration such as \"60s\"");
+            }
         }
         for (key, what, fix) in self.breaker.problems() {
             refuse(&format!("breaker.{key}"), what, fix);
@@ -396,6 +426,10 @@ pub mod limits {
     pub const SESSION_RETRIES: u32 = 10_000;
     /// One request altogether: unattended runs may park for days, not for ever.
     pub const DEADLINE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+    /// A silent upstream.
+    pub const TIMEOUT: Duration = Duration::from_secs(60 * 60);
+    /// An answer kept for a client that had gone: minutes, because it is a person's conversation.
+    pub const JOURNAL: Duration = Duration::from_secs(60 * 60);
     /// A question left open.
     pub const ASK: Duration = Duration::from_secs(60 * 60);
 }

@@ -13,7 +13,7 @@ use crate::policy::{Policy, Step};
 use crate::recovery::{Action, Answer, Face, Outcome, Plan, Recovery};
 use crate::route::{Abilities, EndpointId, Model, Needs, Route, Served};
 use crate::time::Instant;
-use crate::world::{Endpoint, Project, Session, World};
+use crate::world::{Endpoint, Project, Session, Turn, World};
 
 /// One decision of the preview.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,6 +94,7 @@ fn stage(policy: &Policy, face: Face) -> (World, Plan) {
         face,
         project: Arc::new(Project::new("preview", 1.0, None)),
         session: Arc::new(Session::new(None)),
+        turn: Turn::New,
         time_limit: None,
         restarts_used: 0,
         seed: 0,

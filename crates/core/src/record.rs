@@ -69,7 +69,7 @@ pub struct Record {
     /// Where an attempt goes, or which target served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Place>,
-    /// Why an attempt goes there: `first`, `retry`, `fallback`, `escalation`, `rerouted`, `panic`.
+    /// Why an attempt goes there: `first`, `retry`, `fallback`, `escalation`, `rerouted`, `panic`, `remembered`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Cow<'static, str>>,
     /// How the attempt failed.
@@ -231,6 +231,7 @@ impl Choice {
             Self::Escalation => "escalation",
             Self::Rerouted => "rerouted",
             Self::Panic => "panic",
+            Self::Remembered => "remembered",
         }
     }
 }

@@ -27,7 +27,13 @@ use crate::kind::FailureKind;
 use crate::policy::{Policy, Trigger};
 use crate::route::{EndpointId, Needs, Place, Route};
 use crate::time::Instant;
-use crate::world::{Project, Session, World};
+use crate::world::{Project, Session, Turn, World};
+
+/// Where a route begins.
+const FIRST: Place = Place { model: 0, served: 0 };
+
+/// How many failed targets an operation remembers: more than most requests may attempt.
+const FAILED_TARGETS_MAX: usize = 8;
 
 /// Everything one operation is planned with.
 #[derive(Clone, Debug)]
@@ -44,6 +50,8 @@ pub struct Plan {
     pub project: Arc<Project>,
     /// The conversation it belongs to.
     pub session: Arc<Session>,
+    /// Whether it goes on with the turn before it.
+    pub turn: Turn,
     /// The caller's own time limit, where it is known; the policy's holds too.
     pub time_limit: Option<Duration>,
     /// Restarts the task has had before this process knew it.
@@ -118,6 +126,8 @@ pub enum Choice {
     Rerouted,
     /// Every breaker refused, and the throttle let it through.
     Panic,
+    /// The target before it failed the session's last requests.
+    Remembered,
 }
 
 /// What a person is asked.
@@ -192,6 +202,12 @@ pub struct Recovery {
     began_on_rung: bool,
     /// That rung did not serve: if the chain does, the session returns to it.
     rolled_back: bool,
+    /// Targets that failed: if another serves, the session remembers them.
+    failed_targets: [Option<Target>; FAILED_TARGETS_MAX],
+    /// Where it began, where the session shunned what comes before.
+    began_at: Option<Place>,
+    /// How long it has been held because no target was left.
+    parked: Duration,
 }
 
 #[derive(Debug)]
@@ -236,11 +252,12 @@ struct Progress {
 impl Recovery {
     /// Plans an operation that has not attempted anything yet.
     pub fn start(plan: Plan, now: Instant) -> Self {
+        let at = plan.start();
         Self {
             rng: fastrand::Rng::with_seed(plan.seed),
             deadline: now + plan.time_limit(),
             state: State::Ready,
-            at: plan.start(),
+            at,
             choice: Choice::First,
             with_context: false,
             attempts: 0,
@@ -257,8 +274,11 @@ impl Recovery {
             patience: 0,
             paid_fallback: false,
             paid_retry: None,
-            began_on_rung: plan.route.is_rung(plan.start().model),
+            began_on_rung: plan.route.is_rung(at.model),
             rolled_back: false,
+            failed_targets: [None; FAILED_TARGETS_MAX],
+            began_at: None,
+            parked: Duration::ZERO,
             plan,
         }
     }
@@ -297,8 +317,10 @@ impl Recovery {
         self.settle(&running, usage);
         let transition = world.endpoint(target.endpoint).and_then(|endpoint| {
             endpoint.throttle.record(true, now);
+            endpoint.serves(now);
             endpoint.breaker.record(running.permit, breaker::Outcome::Success, None, now)
         });
+        self.remember(target, world, now);
         self.plan.project.fallbacks.deposit();
         if running.paid_fallback {
             self.plan.project.fallbacks.refund();
@@ -341,6 +363,10 @@ impl Recovery {
         if failure.kind == FailureKind::ContextLimit {
             let window = self.plan.route.model(self.at.model).and_then(|model| model.context_window);
             self.outgrown_window = self.outgrown_window.max(window.unwrap_or(0));
+        }
+        let mut known = self.failed_targets.iter_mut();
+        if let Some(slot) = known.find(|known| known.is_none_or(|known| known == target)) {
+            *slot = Some(target);
         }
         self.failed_kind = failure.kind;
         self.failed_at = Some(target);
@@ -440,11 +466,16 @@ impl Recovery {
         self.state = State::Ready;
     }
 
-    /// The places from the current one on. From the rung where it began, the chain comes next.
+    /// The places from the current one on. From the rung where it began, the chain comes next; and
+    /// where it did not begin at the chain's beginning, what was passed over comes last.
     fn places(&self) -> impl Iterator<Item = Place> {
-        let back = self.began_on_rung && self.plan.route.is_rung(self.at.model);
-        let chain = back.then(|| self.plan.route.places_from(Place { model: 0, served: 0 }));
-        self.plan.route.places_from(self.at).chain(chain.into_iter().flatten())
+        let route = &self.plan.route;
+        let back = self.began_on_rung && route.is_rung(self.at.model);
+        let began = self.began_at.unwrap_or(FIRST);
+        let wrapped = self.at < began;
+        let rest = (back || !wrapped && !route.is_rung(self.at.model)).then(|| route.places_from(FIRST));
+        let rest = rest.into_iter().flatten().take_while(move |place| back || *place < began);
+        route.places_from(self.at).take_while(move |place| !wrapped || *place < began).chain(rest)
     }
 
     /// Another target: every list of steps starts from its beginning.
@@ -457,6 +488,23 @@ impl Recovery {
         self.at = place;
         self.choice = choice;
         self.with_context = false;
+    }
+
+    /// Tells the session which targets failed while this one served.
+    fn remember(&self, served: Target, world: &World, now: Instant) {
+        let session = &self.plan.session;
+        let names = |target: Target| {
+            let model = self.plan.route.model(target.model.into())?;
+            Some((&model.name, &world.endpoint(target.endpoint)?.name))
+        };
+        for (model, endpoint) in self.failed_targets.into_iter().flatten().filter_map(names) {
+            session.shun(model, endpoint, now);
+        }
+        if session.shuns_any()
+            && let Some((model, endpoint)) = names(served)
+        {
+            session.forgive(model, endpoint);
+        }
     }
 
     fn finish(&mut self, outcome: Outcome) {

@@ -101,8 +101,8 @@ pub struct Route {
     boundary: VendorBoundary,
 }
 
-/// A place in a route: a model and one of its endpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A place in a route: a model and one of its endpoints. Places compare in the order of the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) model: usize,
     pub(crate) served: usize,

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::breaker::{self, Breaker};
 use crate::budget::{Allowance, Throttle};
@@ -16,7 +17,7 @@ use crate::time::Instant;
 /// All endpoints, by [`EndpointId`].
 #[derive(Debug, Default)]
 pub struct World {
-    endpoints: Vec<Endpoint>,
+    endpoints: Vec<Arc<Endpoint>>,
 }
 
 /// A base URL plus a credential at which models are served.
@@ -34,6 +35,8 @@ pub struct Endpoint {
     set_aside: AtomicU64,
     /// It asked to be left alone until then, in nanoseconds: its rate limit is reached.
     paused: AtomicU64,
+    /// When it last served anybody, in nanoseconds.
+    served: AtomicU64,
 }
 
 /// What owns budgets and sessions.
@@ -55,6 +58,15 @@ pub struct Session {
     memory: Mutex<Memory>,
 }
 
+/// How long a session stays away from a target that nobody has been served by since it failed.
+const ASK_AGAIN: Duration = Duration::from_secs(60);
+
+/// A turn that has lasted this long is left to look after itself.
+const TURN_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// How many failed targets a session remembers: more than any chain needs.
+const SHUNNED_MAX: usize = 16;
+
 /// What a session remembers between its requests.
 #[derive(Clone, Debug, Default)]
 struct Memory {
@@ -62,22 +74,48 @@ struct Memory {
     usage: AverageUsage,
     /// The model it climbed to, where that is not the one asked for.
     escalated: Option<Arc<str>>,
+    /// Targets that failed while others served, and when.
+    shunned: Vec<Shunned>,
+}
+
+/// A target that failed a session. By name: positions belong to one configuration.
+#[derive(Clone, Debug)]
+struct Shunned {
+    model: Arc<str>,
+    endpoint: Arc<str>,
+    failed: Instant,
+}
+
+/// Whether a request belongs to the turn before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Turn {
+    /// A new one: what failed before may be asked again if it is well.
+    #[default]
+    New,
+    /// The same: tool results come back. Changing the model in mid-turn costs more than it gains.
+    Continues,
 }
 
 impl World {
     /// A world of these endpoints; their order gives them their ids.
     pub fn new(endpoints: Vec<Endpoint>) -> Self {
+        Self::sharing(endpoints.into_iter().map(Arc::new).collect())
+    }
+
+    /// The same of endpoints that another world may hold too: a new configuration keeps what is
+    /// known of those that stay.
+    pub fn sharing(endpoints: Vec<Arc<Endpoint>>) -> Self {
         Self { endpoints }
     }
 
     /// The endpoint with this id; `None` for an id of another world.
     pub fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
-        self.endpoints.get(usize::from(id.0))
+        self.endpoints.get(usize::from(id.0)).map(AsRef::as_ref)
     }
 
     /// Every endpoint with its id.
     pub fn endpoints(&self) -> impl Iterator<Item = (EndpointId, &Endpoint)> {
-        self.endpoints.iter().enumerate().map(|(index, endpoint)| (EndpointId(index as u16), endpoint))
+        self.endpoints.iter().enumerate().map(|(index, endpoint)| (EndpointId(index as u16), endpoint.as_ref()))
     }
 }
 
@@ -91,6 +129,7 @@ impl Endpoint {
             throttle: Throttle::new(),
             set_aside: AtomicU64::new(0),
             paused: AtomicU64::new(0),
+            served: AtomicU64::new(0),
         }
     }
 
@@ -107,6 +146,19 @@ impl Endpoint {
     /// Whether it asked to be left alone.
     pub fn is_paused(&self, now: Instant) -> bool {
         now.as_nanos() < self.paused.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that it served.
+    pub fn serves(&self, now: Instant) {
+        self.served.fetch_max(now.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Whether it is well again after a failure then: it admits attempts, and has served anybody
+    /// since, or enough time has passed to ask it again.
+    pub fn is_well_since(&self, failed: Instant, now: Instant) -> bool {
+        let served = self.served.load(Ordering::Relaxed) > failed.as_nanos();
+        let rested = now.since(failed) >= ASK_AGAIN;
+        (served || rested) && !self.is_paused(now) && !self.breaker.is_open(now) && self.set_aside_until(now).is_none()
     }
 
     /// Takes a resting credential back into use.
@@ -178,6 +230,37 @@ impl Session {
     /// The model this session climbed to.
     pub fn escalated(&self) -> Option<Arc<str>> {
         self.lock().escalated.clone()
+    }
+
+    /// Remembers that this target failed while another served.
+    pub fn shun(&self, model: &Arc<str>, endpoint: &Arc<str>, now: Instant) {
+        let mut memory = self.lock();
+        memory.shunned.retain(|known| known.model != *model || known.endpoint != *endpoint);
+        if memory.shunned.len() == SHUNNED_MAX {
+            memory.shunned.remove(0);
+        }
+        memory.shunned.push(Shunned { model: Arc::clone(model), endpoint: Arc::clone(endpoint), failed: now });
+    }
+
+    /// Forgets that it failed: it serves.
+    pub fn forgive(&self, model: &str, endpoint: &str) {
+        self.lock().shunned.retain(|known| &*known.model != model || &*known.endpoint != endpoint);
+    }
+
+    /// Whether a request should not begin at this target.
+    pub fn shuns(&self, model: &str, endpoint: &Endpoint, turn: Turn, now: Instant) -> bool {
+        let memory = self.lock();
+        let mut shunned = memory.shunned.iter();
+        let known = shunned.find(|known| &*known.model == model && *known.endpoint == *endpoint.name);
+        known.is_some_and(|known| match turn {
+            Turn::Continues => now.since(known.failed) < TURN_MAX,
+            Turn::New => !endpoint.is_well_since(known.failed, now),
+        })
+    }
+
+    /// Whether any target is shunned: most sessions never meet a failure.
+    pub fn shuns_any(&self) -> bool {
+        !self.lock().shunned.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {

@@ -8,7 +8,7 @@ use steadfast_core::cost::Usage;
 use steadfast_core::policy::template;
 use steadfast_core::recovery::{Action, Face, Plan, Recovery};
 use steadfast_core::route::{Abilities, EndpointId, Model, Needs, Route, Served};
-use steadfast_core::world::{Endpoint, Project, Session, World};
+use steadfast_core::world::{Endpoint, Project, Session, Turn, World};
 use steadfast_core::{Failure, FailureKind, Instant};
 
 fn plan() -> (World, Plan) {
@@ -29,6 +29,7 @@ fn plan() -> (World, Plan) {
         face: Face::GATEWAY,
         project: Arc::new(Project::new("project", 1.0, None)),
         session: Arc::new(Session::new(None)),
+        turn: Turn::New,
         time_limit: None,
         restarts_used: 0,
         seed: 1,

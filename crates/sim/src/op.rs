@@ -48,6 +48,10 @@ pub(crate) struct Op {
     pub(crate) panicked: bool,
     /// A repair, a deferral or an answer may come back to the same place.
     pub(crate) free_return: bool,
+    /// Where it began because its session shunned what comes before; the walk wraps around once.
+    pub(crate) began: Option<(u8, u8)>,
+    /// How long it has been held in all.
+    pub(crate) parked: Duration,
     /// The next attempt repeats the last one.
     pub(crate) retrying: bool,
     /// The next attempt was paid from the project's fallbacks.

@@ -60,6 +60,8 @@ rare! {
     RestartsSpent: "a task had used all its restarts",
     Cancelled: "a caller left",
     Vanished: "a driver vanished",
+    Remembered: "a session began elsewhere because its first target had failed",
+    Parked: "a request was held because no target was left",
     Warned: "a session used so many retries that a person was warned",
 }
 

@@ -19,7 +19,7 @@ use steadfast_core::policy::{Policy, VendorBoundary};
 use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::recovery::{Action, Answer, Face, Outcome, Plan, Recovery};
 use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Needs, Route, RouteError, Served};
-use steadfast_core::world::{Endpoint, Project, Session, World};
+use steadfast_core::world::{Endpoint, Project, Session, Turn, World};
 use steadfast_core::{Failure, FailureKind, Instant};
 
 use crate::queue::Queue;
@@ -228,6 +228,7 @@ impl<'a> Replay<'a> {
                 face: Face::GATEWAY,
                 project: Arc::clone(&project),
                 session: Arc::clone(session),
+                turn: Turn::New,
                 time_limit: None,
                 restarts_used: 0,
                 seed: seed.wrapping_add(index as u64),

@@ -17,7 +17,7 @@ use steadfast_core::decision::Reason;
 use steadfast_core::policy::Policy;
 use steadfast_core::recovery::{Action, Answer, Attempt, Choice, Outcome, Plan, Question, Recovery};
 use steadfast_core::route::{Abilities, Needs};
-use steadfast_core::world::Session;
+use steadfast_core::world::{Session, Turn};
 
 use crate::log::{Log, Names};
 use crate::op::{Op, Purse, Running};
@@ -253,6 +253,8 @@ impl<'a> Driver<'a> {
             face: scenario.face,
             project: Arc::clone(&self.stage.projects[project]),
             session: Arc::clone(&state.purse.session),
+            // Agents come back with tool results more often than with a new question.
+            turn: if seed.is_multiple_of(3) { Turn::New } else { Turn::Continues },
             time_limit: None,
             restarts_used: 0,
             seed,
@@ -281,6 +283,8 @@ impl<'a> Driver<'a> {
             last: None,
             panicked: false,
             free_return: false,
+            began: None,
+            parked: Duration::ZERO,
             retrying: false,
             paid_fallback: false,
             paid_retry: None,
@@ -361,6 +365,7 @@ impl<'a> Driver<'a> {
             Choice::Panic => self.stats.rare.hit(Rare::Panic),
             Choice::Rerouted => self.stats.rare.hit(Rare::Rerouted),
             Choice::Escalation => self.stats.rare.hit(Rare::Escalated),
+            Choice::Remembered => self.stats.rare.hit(Rare::Remembered),
             Choice::First | Choice::Retry | Choice::Fallback => {}
         }
         let target = attempt.target;

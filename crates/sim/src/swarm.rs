@@ -59,7 +59,11 @@ impl Campaign {
 pub fn draw(seed: u64) -> Setup {
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed_5eed);
     let policy = draw_policy(&mut rng);
-    let scenario = draw_scenario(seed, &mut rng);
+    let mut scenario = draw_scenario(seed, &mut rng);
+    if policy.name == "council" {
+        // Only there do its own steps mean anything.
+        scenario.face = Face::COUNCIL;
+    }
     Setup { scenario, policy, seed, log: Logging::Off, plant: None }
 }
 
@@ -73,6 +77,9 @@ fn draw_policy(rng: &mut fastrand::Rng) -> Policy {
     policy.retry_share = rng.f64() * 0.5;
     policy.fallback_share = rng.f64();
     policy.quota_rest = Duration::from_secs(rng.u64(1..3600));
+    if rng.bool() {
+        policy.park = Duration::from_secs(rng.u64(1..600));
+    }
     policy.escalate.auto = rng.bool();
     policy.escalate.after_retries = rng.u32(1..4);
     if rng.bool() {

@@ -373,6 +373,16 @@ impl Watch {
                 }
                 op.restart_due = Some(now + decision.wait);
             }
+            "park" => {
+                op.free_return = true;
+                op.began = None;
+                op.parked += decision.wait;
+                (op.retries_here, op.retries_allowed_here) = (0, 0);
+                op.triggers_here.clear();
+                if op.parked > policy.park || now + decision.wait >= op.recovery.deadline() {
+                    fail("nobody is held longer than allowed", format!("{:?} of {:?}", op.parked, policy.park))?;
+                }
+            }
             "repair" | "defer" => {
                 op.free_return = true;
                 op.retrying = true;
@@ -471,15 +481,19 @@ fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Check
             return Ok(());
         }
         Choice::Panic => return Ok(()),
-        Choice::First | Choice::Retry | Choice::Fallback | Choice::Rerouted => {}
+        Choice::First | Choice::Retry | Choice::Fallback | Choice::Rerouted | Choice::Remembered => {}
     }
     let place = (target.model, target.served);
+    // What a session remembers may itself be refused: then the first attempt was rerouted from there.
+    if op.last.is_none() && matches!(attempt.choice, Choice::Remembered | Choice::Rerouted) {
+        op.began = Some(place);
+    }
     let Some(last) = op.last.map(|last| (last.model, last.served)) else { return Ok(()) };
     // A session's rung that does not serve leads back to the chain.
     let rolls_back = usize::from(last.0) >= rung && op.rung.is_none() && !on_ladder;
     let in_order = match attempt.choice {
         Choice::Retry => place == last,
-        _ => place > last || rolls_back,
+        _ => place > last || rolls_back || op.began.is_some_and(|began| last >= began && place < began),
     };
     if !in_order && !op.panicked && !op.free_return {
         let detail = format!("{:?} from {last:?} to {place:?}", attempt.choice);

@@ -33,7 +33,7 @@ section! {
         /// How many attempts one request may make over all targets. `default` has 8: seven turn 30 %
         /// random failures into two in ten thousand.
         attempts_max: u32,
-        /// How many retries one session may use. `default` has `{ max = 200, warn = 100 }`.
+        /// How many retries one session may use. `default` has `{ max = 30, warn = 20 }`.
         session_retries: RawSessionRetries,
         /// Retries per endpoint as a share of its traffic. `default` has 0.2: an outage is multiplied by
         /// at most 1.2. Endpoints that several policies share get the smallest.
@@ -50,6 +50,15 @@ section! {
         /// How long a credential rests when its quota is exhausted and nobody says until when. `default`
         /// has `"1h"`.
         quota_rest: Wait,
+        /// How long a request may be held, with heartbeats, when every target is down or out of quota: for
+        /// unattended runs, together with a long `deadline`. `default` has `"0s"`: it fails at once and says when
+        /// to come back.
+        park: Wait,
+        /// How long a finished answer is kept whose client had gone, for its automatic retry of the identical
+        /// request. `default` has `"5m"`; `"0s"` keeps nothing.
+        journal: Wait,
+        /// When a silent upstream counts as failed.
+        timeouts: RawTimeouts,
         /// The steps, by trigger: `http_529`, a kind such as `rate_limit`, a category such as
         /// `ProviderError`, or `default`. The most specific wins.
         on: RawOn,
@@ -92,6 +101,18 @@ section! {
         lease: Wait,
         /// Rate limits and overload count as failures in a row, not only in the ratio. `hardened` has `true`.
         rate_limits_trip: bool,
+    }
+}
+
+section! {
+    /// When a silent upstream counts as failed.
+    RawTimeouts {
+        /// Until a connection stands. `default` has `"10s"`.
+        connect: Wait,
+        /// Until the first content of a streamed answer. `default` has `"3m"`: models that think first take minutes.
+        first_token: Wait,
+        /// Between two signs of life of a streamed answer. `default` has `"90s"`: longer than any provider's pings.
+        idle: Wait,
     }
 }
 

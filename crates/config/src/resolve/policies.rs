@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use steadfast_core::breaker;
-use steadfast_core::policy::{self, Escalate, Policy, SessionRetries, TEMPLATES, Trigger, template};
+use steadfast_core::policy::{self, Escalate, Policy, SessionRetries, TEMPLATES, Timeouts, Trigger, template};
 
 use super::steps;
 use crate::node::Path;
@@ -155,6 +155,9 @@ fn apply(name: &str, raw: &RawPolicy, parent: &Policy, report: &Report<'_>) -> P
         breaker: raw.breaker.as_ref().map_or(parent.breaker, |raw| breaker_settings(raw, &parent.breaker)),
         escalate: escalate(raw, parent),
         quota_rest: raw.quota_rest.map_or(parent.quota_rest, |wait| wait.0),
+        park: raw.park.map_or(parent.park, |wait| wait.0),
+        journal: raw.journal.map_or(parent.journal, |wait| wait.0),
+        timeouts: timeouts(raw, parent),
         on: parent.on.clone(),
     };
     for (written, steps) in raw.on.iter().flat_map(|on| &on.0) {
@@ -206,6 +209,15 @@ fn breaker_settings(raw: &RawBreaker, parent: &breaker::Settings) -> breaker::Se
         successes: raw.successes.unwrap_or(parent.successes),
         lease: raw.lease.map_or(parent.lease, |wait| wait.0),
         rate_limits_trip: raw.rate_limits_trip.unwrap_or(parent.rate_limits_trip),
+    }
+}
+
+fn timeouts(raw: &RawPolicy, parent: &Policy) -> Timeouts {
+    let Some(raw) = &raw.timeouts else { return parent.timeouts };
+    Timeouts {
+        connect: raw.connect.map_or(parent.timeouts.connect, |wait| wait.0),
+        first_token: raw.first_token.map_or(parent.timeouts.first_token, |wait| wait.0),
+        idle: raw.idle.map_or(parent.timeouts.idle, |wait| wait.0),
     }
 }
 

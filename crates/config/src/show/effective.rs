@@ -121,6 +121,16 @@ pub(super) fn policy(policy: &Policy, root: &str) -> Value {
             ])),
         ),
         ("quota_rest", Some(wait(policy.quota_rest))),
+        ("park", Some(wait(policy.park))),
+        ("journal", Some(wait(policy.journal))),
+        (
+            "timeouts",
+            Some(Value::table([
+                ("connect", Some(wait(policy.timeouts.connect))),
+                ("first_token", Some(wait(policy.timeouts.first_token))),
+                ("idle", Some(wait(policy.timeouts.idle))),
+            ])),
+        ),
         ("on", Some(Value::named(on))),
     ])
 }

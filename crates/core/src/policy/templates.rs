@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    Ask, Escalate, Policy, Restart, Retry, SessionRetries, Step, StepRule, StepTable, StreamMode, Trigger,
+    Ask, Escalate, Policy, Restart, Retry, SessionRetries, Step, StepRule, StepTable, StreamMode, Timeouts, Trigger,
     VendorBoundary,
 };
 use crate::backoff::{Backoff, Jitter};
@@ -61,6 +61,18 @@ fn default() -> Policy {
         },
         escalate: Escalate { auto: false, after_retries: 3 },
         quota_rest: minutes(60),
+        // Holding a request for hours is a choice: somebody may be waiting at a screen.
+        park: Duration::ZERO,
+        // Clients come back within seconds to minutes of their own timeout.
+        journal: minutes(5),
+        timeouts: Timeouts {
+            // A handshake takes well under a second; DNS and a lost packet or two add a few.
+            connect: secs(10),
+            // Models that think before they speak take minutes, and most say nothing meanwhile.
+            first_token: minutes(3),
+            // Providers that think aloud send pings every 10 to 30 s.
+            idle: secs(90),
+        },
         on: table([
             (kind(FailureKind::RateLimit), vec![throttled.clone(), Step::Fallback]),
             (kind(FailureKind::Overloaded), vec![throttled, Step::Fallback]),

@@ -1,6 +1,6 @@
 //! Starting an attempt: which of the remaining targets may be used right now.
 
-use super::{Attempt, Choice, Outcome, Reason, Recovery, Running, State};
+use super::{Attempt, Choice, FIRST, Outcome, Plan, Reason, Recovery, Running, State};
 use crate::breaker::{self, Permit};
 use crate::cost::Usage;
 use crate::decision::{Decision, Refused, Target};
@@ -41,6 +41,9 @@ impl Recovery {
             self.finish(Outcome::GaveUp(Reason::Deadline));
             return None;
         }
+        if self.attempts == 0 {
+            self.begin_elsewhere(world, now);
+        }
         let mut obstacles = Obstacles::default();
         let chosen = self
             .choose_admitted(world, now, Paused::Skipped, &mut obstacles)
@@ -56,13 +59,31 @@ impl Recovery {
             Some(chosen) => self.run(chosen, world),
             None => {
                 let reason = obstacles.reason(now);
-                if let Some(decision) = self.restart_or_degrade(reason, now) {
+                if let Some(decision) = self.park(reason, world, now).or_else(|| self.restart_or_degrade(reason, now)) {
                     return Some(decision);
                 }
                 self.finish(Outcome::GaveUp(reason));
             }
         }
         None
+    }
+
+    /// Begins at the next target that the session does not shun, where it shuns the first.
+    fn begin_elsewhere(&mut self, world: &World, now: Instant) {
+        let Plan { session, route, turn, .. } = &self.plan;
+        if !session.shuns_any() {
+            return;
+        }
+        let welcome = |place: &Place| {
+            let Some((model, target)) = route.look(*place) else { return false };
+            let Some(endpoint) = world.endpoint(target.endpoint) else { return false };
+            self.fits(model).is_ok() && !session.shuns(&model.name, endpoint, *turn, now)
+        };
+        let found = self.places().find(welcome);
+        if let Some(place) = found.filter(|place| *place != self.at) {
+            self.move_to(place, Choice::Remembered);
+            self.began_at = (!self.plan.route.is_rung(place.model)).then_some(place);
+        }
     }
 
     /// Walks from the current place down the chain: the model's next endpoint, then the next model.
@@ -100,7 +121,7 @@ impl Recovery {
     /// each throttle lets through as much as its endpoint has lately accepted: first at the
     /// current place, where the policy wanted to go, then at every other in order.
     fn choose_in_panic(&self, world: &World, now: Instant, chance: f64, obstacles: &mut Obstacles) -> Option<Chosen> {
-        let others = self.plan.route.places_from(Place { model: 0, served: 0 });
+        let others = self.plan.route.places_from(FIRST);
         for place in std::iter::once(self.at).chain(others.filter(|place| *place != self.at)) {
             let Some((model, target, endpoint)) = self.usable(place, world, now, obstacles) else { continue };
             if endpoint.breaker.is_forced_open(now) || !endpoint.throttle.allow(chance, now) {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Choice, Outcome, Progress, Question, Recovery, State, Then};
+use super::{Choice, FIRST, Outcome, Progress, Question, Recovery, State, Then};
 use crate::backoff::{Backoff, Jitter};
+use crate::breaker::{self, Cause};
 use crate::cost::Estimate;
-use crate::decision::{AllowanceName, Decision, Escalation, EscalationReason, Reason, Skip, Target};
+use crate::decision::{AllowanceName, Decision, Escalation, EscalationReason, Reason, Refused, Skip, Target};
 use crate::failure::Failure;
 use crate::kind::FailureKind;
 use crate::policy::{Ask, Restart, Retry, Step, Trigger};
@@ -20,6 +21,10 @@ const PATIENCE_MAX: u32 = 5;
 /// The waits for an empty allowance: short, because it fills as soon as others succeed.
 const PATIENCE_BASE: Duration = Duration::from_millis(500);
 const PATIENCE_CAP: Duration = Duration::from_secs(4);
+
+/// The shortest time a request is held when no target is left; and how soon after somebody
+/// else's probe began it is asked again.
+const PARK_WAIT: Duration = Duration::from_secs(1);
 
 /// What became of one step of the list.
 enum Tried {
@@ -89,7 +94,10 @@ impl Recovery {
         let decision = match denied {
             Some((name, denial, progress)) if may_wait => self.be_patient(name, denial, progress, now),
             Some((name, denial, _)) => self.give_up(denial.reason(name)),
-            None => self.give_up(self.last_reason(passed_over, now)),
+            None => {
+                let reason = self.last_reason(passed_over, now);
+                self.park(reason, world, now).unwrap_or_else(|| self.give_up(reason))
+            }
         };
         Decision { passed_over, ..decision }
     }
@@ -308,6 +316,49 @@ impl Recovery {
         }
     }
 
+    /// Holds the request until asking again may help, where the policy and the deadline allow it.
+    ///
+    /// The walk begins anew then: whatever failed before may be well.
+    pub(super) fn park(&mut self, reason: Reason, world: &World, now: Instant) -> Option<Decision> {
+        let endpoint = self.failed_at.map(|target| target.endpoint);
+        let (endpoint, cause, wait) = match (reason, self.failed_kind) {
+            // Whether a probe succeeds is known long before its lease ends.
+            (Reason::NoTarget { endpoint, cause: cause @ Refused::Breaker(Cause::Probing), .. }, _) => {
+                (endpoint, Some(cause), PARK_WAIT)
+            }
+            (Reason::NoTarget { endpoint, cause, wait }, _) => (endpoint, Some(cause), wait),
+            (Reason::StepsUsedUp, FailureKind::QuotaExhausted) => {
+                let wait = self.first_reset(world, now);
+                (endpoint?, wait.map(|_| Refused::SetAside), wait.unwrap_or(PARK_WAIT))
+            }
+            (Reason::StepsUsedUp, kind) if kind.endpoint_outcome() != breaker::Outcome::Neutral => {
+                (endpoint?, None, PARK_WAIT)
+            }
+            _ => return None,
+        };
+        // Those who are held together must not come back together.
+        let wait = wait.max(PARK_WAIT).mul_f64(1.0 + 0.1 * self.rng.f64());
+        let left = self.plan.policy.park.saturating_sub(self.parked);
+        let spent = self.attempts >= self.plan.policy.attempts_max;
+        if spent || wait > left || now + wait >= self.deadline {
+            return None;
+        }
+        self.parked += wait;
+        self.move_to(FIRST, Choice::First);
+        self.began_at = None;
+        self.state = State::Waiting { until: now + wait, then: Then::Attempt };
+        Some(self.decision("park", wait, Reason::Parked { endpoint, cause }))
+    }
+
+    /// How long until the first credential of the route returns; `None` where one is in use.
+    fn first_reset(&self, world: &World, now: Instant) -> Option<Duration> {
+        let route = &self.plan.route;
+        let places = route.places_from(FIRST).filter_map(|place| route.look(place));
+        let resets = places.map(|(_, target)| world.endpoint(target.endpoint)?.set_aside_until(now));
+        let first = resets.reduce(|first, next| Some(first?.min(next?)))??;
+        Some(now.until(first))
+    }
+
     fn try_restart(&mut self, restart: Restart, now: Instant) -> Tried {
         if !self.plan.face.restart {
             return Tried::Skipped(Skip::NotHere);
@@ -365,7 +416,7 @@ impl Recovery {
     /// Whether an outage is just being found out anywhere on this route.
     fn in_doubt(&self, world: &World, now: Instant) -> bool {
         let route = &self.plan.route;
-        let mut places = route.places_from(Place { model: 0, served: 0 }).filter_map(|place| route.look(place));
+        let mut places = route.places_from(FIRST).filter_map(|place| route.look(place));
         places.any(|(_, target)| world.endpoint(target.endpoint).is_some_and(|e| e.breaker.in_doubt(now)))
     }
 

@@ -9,9 +9,10 @@ use crate::breaker::{Mode, Override, Settings};
 use crate::cost::Price;
 use crate::policy::{Escalate, SessionRetries, Step, StepRule, VendorBoundary, template};
 use crate::route::{Abilities, Catalogue, EndpointId, Model, Served};
-use crate::world::Endpoint;
+use crate::world::{Endpoint, Turn};
 
 mod limits;
+mod memory;
 mod properties;
 mod rules;
 mod storm;
@@ -29,6 +30,7 @@ struct Script {
     now: Instant,
     primary: &'static str,
     chain: Option<Vec<&'static str>>,
+    turn: Turn,
     time_limit: Option<Duration>,
 }
 
@@ -49,6 +51,7 @@ impl Script {
             now: Instant::from_millis(0),
             primary: "sonnet",
             chain: None,
+            turn: Turn::New,
             time_limit: None,
         }
     }
@@ -92,6 +95,7 @@ impl Script {
             face: self.face,
             project: Arc::new(project),
             session: Arc::clone(&self.session),
+            turn: self.turn,
             time_limit: self.time_limit,
             restarts_used: 0,
             seed: 7,

@@ -108,6 +108,9 @@ impl Driver<'_> {
             Some(Skip::WaitTooLong { .. }) => rare.hit(Rare::WaitTooLong),
             _ => {}
         }
+        if decision.step == "park" {
+            rare.hit(Rare::Parked);
+        }
         if decision.warning {
             rare.hit(Rare::Warned);
         }

@@ -153,7 +153,7 @@ fn exhausted_quota_sets_the_credential_aside_and_takes_the_next_target_at_once()
     );
     check(
         &script.play("200"),
-        "0s attempt 1 sonnet@two (rerouted)
+        "0s attempt 1 sonnet@two (remembered)
          0s succeeded with sonnet@two",
     );
     script.now = Instant::from_millis(3_600_000);

@@ -11,7 +11,7 @@ use crate::policy::{Policy, VendorBoundary, template};
 use crate::recovery::{Action, Choice, Face, Outcome, Plan, Recovery};
 use crate::route::{Abilities, Catalogue, EndpointId, Model, Needs, Served};
 use crate::time::Instant;
-use crate::world::{Endpoint, Project, Session, World};
+use crate::world::{Endpoint, Project, Session, Turn, World};
 
 struct Fixture {
     world: World,
@@ -40,6 +40,7 @@ fn fixture(policy: Policy, face: Face) -> Fixture {
         route: Arc::new(route),
         needs: Needs::default(),
         face,
+        turn: Turn::New,
         time_limit: None,
         restarts_used: 0,
         seed: 1,
