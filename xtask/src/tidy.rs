@@ -8,6 +8,7 @@ use anyhow::{Context as _, ensure};
 /// Which of our crates each of our crates may know. A boundary holds only while it is enforced.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-core", &[]),
+    ("steadfast-dialect", &[]),
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
     ("steadfast-cli", &["steadfast-core", "steadfast-config", "steadfast-sim"]),

@@ -1,0 +1,275 @@
+//! What each frame of a stream means to the promise made to the client.
+//!
+//! The promise: nothing is committed before there is content, a tool call goes out whole or not at
+//! all, and an end that is none is noticed. [`Watch::see`] names, for each frame, which of these it
+//! touches; what to do about it is for the caller. Unknown events and fields count as content:
+//! they must not be held back.
+//!
+//! Forward frames after [`Seen::End`] too: usage, a closing bracket and the like may follow it.
+
+mod chat;
+mod gemini;
+mod messages;
+mod responses;
+mod sent;
+#[cfg(test)]
+mod tests;
+
+use crate::json::{Broken, Cursor, Text};
+use crate::{Format, Frame, Framing};
+
+pub use sent::{Sent, TEXT_BYTES_MAX};
+
+pub(crate) use messages::Block;
+pub(crate) use responses::has_output;
+
+/// Follows one stream.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    format: Format,
+    known: Known,
+    state: State,
+}
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing for a person to read: role, `message_start`, ping, comment, usage.
+    Preamble,
+    /// Text, thinking, refusal, or anything unknown that must not be held back.
+    Content,
+    /// A piece of a tool call that is not complete yet: hold it back.
+    ToolPart,
+    /// Completes every tool call that was open: what was held may go.
+    ToolWhole,
+    /// The format's terminal event. May carry content (Gemini), and completes what was open.
+    End,
+    /// An error inside the stream; the frame's data is the evidence.
+    Error,
+    /// Not what the format says: no JSON, no object, an end with a tool call open.
+    Malformed,
+}
+
+/// Tokens counted by the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens read, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens written, thinking included.
+    pub output_tokens: u64,
+}
+
+/// What a stream has told so far, whatever its format.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) sent: Sent,
+    pub(crate) id: Option<String>,
+    pub(crate) created: u64,
+    model: Option<String>,
+    stop_reason: Option<String>,
+    usage: Option<Usage>,
+    whole: bool,
+    content: bool,
+    framing: Option<Framing>,
+}
+
+/// What a format must remember between frames.
+#[derive(Clone, Debug)]
+enum State {
+    Chat(chat::State),
+    Responses(responses::State),
+    Messages(messages::State),
+    Gemini(gemini::State),
+}
+
+impl Watch {
+    /// Starts at the beginning of a stream; keeps no text.
+    pub fn new(format: Format) -> Self {
+        let state = match format {
+            Format::Chat => State::Chat(chat::State::default()),
+            Format::Responses => State::Responses(responses::State::default()),
+            Format::Messages => State::Messages(messages::State::default()),
+            Format::Gemini => State::Gemini(gemini::State::default()),
+        };
+        Self { format, known: Known::default(), state }
+    }
+
+    /// The same, keeping the text that was sent, up to [`TEXT_BYTES_MAX`]: what going on after a break needs.
+    pub fn keeping_text(format: Format) -> Self {
+        let mut watch = Self::new(format);
+        watch.known.sent = Sent::keeping();
+        watch
+    }
+
+    /// Says what the next frame is.
+    #[inline]
+    pub fn see(&mut self, frame: &Frame) -> Seen {
+        self.known.framing = Some(frame.framing());
+        if frame.is_comment() {
+            return Seen::Preamble;
+        }
+        let data = frame.data();
+        if data.is_empty() {
+            return Seen::Preamble;
+        }
+        if std::str::from_utf8(&data).is_err() {
+            return Seen::Malformed;
+        }
+        let known = &mut self.known;
+        let seen = match &mut self.state {
+            State::Chat(state) => state.see(known, frame, &data),
+            State::Responses(state) => state.see(known, frame, &data),
+            State::Messages(state) => state.see(known, frame, &data),
+            State::Gemini(state) => state.see(known, frame, &data),
+        };
+        seen.unwrap_or(Seen::Malformed)
+    }
+
+    /// Whether a stream that ends here is whole: its terminal event was seen. Chat: `[DONE]`, or a reason to
+    /// finish for every choice, because some compatible servers send no `[DONE]`.
+    pub fn is_whole(&self) -> bool {
+        self.known.whole
+    }
+
+    /// Whether there was anything a person or agent can use: text, a tool call, or a stop reason that says
+    /// why there is none. Thinking alone is no answer.
+    pub fn has_content(&self) -> bool {
+        self.known.content || self.stop_reason().is_some_and(|reason| explains(self.format, reason))
+    }
+
+    /// What the provider counted, as far as it has said.
+    pub fn usage(&self) -> Option<Usage> {
+        self.known.usage
+    }
+
+    /// The model that answers, as it calls itself.
+    pub fn model(&self) -> Option<&str> {
+        self.known.model.as_deref()
+    }
+
+    /// Why the answer ended, in the provider's words.
+    pub fn stop_reason(&self) -> Option<&str> {
+        self.known.stop_reason.as_deref()
+    }
+
+    /// What has reached the client if every frame went out but those of an open tool call.
+    pub fn sent(&self) -> &Sent {
+        &self.known.sent
+    }
+
+    /// The format watched.
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(crate) const fn has_seen_frames(&self) -> bool {
+        self.known.framing.is_some()
+    }
+
+    pub(crate) fn framing(&self) -> Framing {
+        self.known.framing.unwrap_or_default()
+    }
+
+    /// The id of the open answer.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.known.id.as_deref()
+    }
+
+    pub(crate) const fn created(&self) -> u64 {
+        self.known.created
+    }
+
+    /// The number after the last event's (Responses).
+    pub(crate) fn sequence_next(&self) -> u64 {
+        self.responses().map_or(0, |state| state.sequence_next)
+    }
+
+    pub(crate) const fn responses(&self) -> Option<&responses::State> {
+        if let State::Responses(state) = &self.state { Some(state) } else { None }
+    }
+
+    pub(crate) const fn messages(&self) -> Option<&messages::State> {
+        if let State::Messages(state) = &self.state { Some(state) } else { None }
+    }
+}
+
+impl Usage {
+    /// Reads the usage object of any format: each calls its fields differently, and none means two things.
+    pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Option<Self>, Broken> {
+        let mut usage = Self::default();
+        let mut any = false;
+        cursor.object(|cursor, key| {
+            let sum = match key.name() {
+                b"prompt_tokens"
+                | b"input_tokens"
+                // Anthropic counts what it reads from the cache and writes to it apart.
+                | b"cache_creation_input_tokens"
+                | b"cache_read_input_tokens"
+                // Gemini counts what its own tools read apart, and thoughts apart from candidates.
+                | b"promptTokenCount"
+                | b"toolUsePromptTokenCount" => &mut usage.input_tokens,
+                b"completion_tokens" | b"output_tokens" | b"candidatesTokenCount" | b"thoughtsTokenCount" => {
+                    &mut usage.output_tokens
+                }
+                _ => return cursor.skip(),
+            };
+            if let Some(tokens) = cursor.number()? {
+                *sum = sum.saturating_add(tokens);
+                any = true;
+            }
+            Ok(())
+        })?;
+        Ok(any.then_some(usage))
+    }
+}
+
+impl Known {
+    /// The provider repeats the model in every frame: the first name stands, and costs nothing again.
+    fn set_model(&mut self, name: Option<Text<'_>>) {
+        set(&mut self.model, name);
+    }
+
+    fn set_id(&mut self, id: Option<Text<'_>>) {
+        set(&mut self.id, id);
+    }
+
+    fn set_stop_reason(&mut self, reason: Text<'_>) {
+        self.stop_reason = Some(reason.decode().into_owned());
+    }
+
+    /// Later counts are larger; a count that is left out keeps what was said before.
+    fn add_usage(&mut self, usage: Option<Usage>) {
+        let Some(usage) = usage else { return };
+        let known = self.usage.get_or_insert_default();
+        known.input_tokens = known.input_tokens.max(usage.input_tokens);
+        known.output_tokens = known.output_tokens.max(usage.output_tokens);
+    }
+
+    /// Text the client can read.
+    fn text(&mut self, text: Text<'_>) {
+        self.content = true;
+        self.sent.push(text);
+    }
+}
+
+fn set(slot: &mut Option<String>, value: Option<Text<'_>>) {
+    if slot.is_none() {
+        *slot = value.filter(|value| !value.is_empty()).map(|value| value.decode().into_owned());
+    }
+}
+
+/// Whether an answer without content is explained by why it stopped. The ordinary reasons explain nothing, nor
+/// do those by which a provider admits that its model wrote nonsense.
+pub(crate) fn explains(format: Format, reason: &str) -> bool {
+    match format {
+        Format::Chat => {
+            !matches!(reason, "" | "stop" | "tool_calls" | "function_call" | "eos" | "unknown" | "null" | "error")
+        }
+        Format::Responses => reason != "completed",
+        Format::Messages => !matches!(reason, "end_turn" | "tool_use"),
+        Format::Gemini => !matches!(
+            reason,
+            "STOP" | "FINISH_REASON_UNSPECIFIED" | "OTHER" | "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL"
+        ),
+    }
+}
