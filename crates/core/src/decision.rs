@@ -149,6 +149,8 @@ pub enum Reason {
     Money,
     /// The price is unknown and a spend budget holds.
     PriceUnknown,
+    /// The answer had begun to arrive and cannot be taken back.
+    AlreadyBegun,
     /// The caller left.
     CallerLeft,
     /// A report about an attempt that is not running.
@@ -293,6 +295,7 @@ impl fmt::Display for Reason {
             Self::NoEndpoint => f.write_str("no endpoint serves this model"),
             Self::Money => f.write_str("the spend budget does not cover another attempt"),
             Self::PriceUnknown => f.write_str("the model's price is unknown and a spend budget holds"),
+            Self::AlreadyBegun => f.write_str("the answer had begun and cannot be taken back"),
             Self::CallerLeft => f.write_str("the caller left"),
             Self::NothingRunning => f.write_str("no attempt was running"),
         }

@@ -374,6 +374,21 @@ impl Recovery {
         Decision { breaker: transition, ..self.decide(world, now) }
     }
 
+    /// The running attempt failed when its answer had begun to arrive and could not be taken back:
+    /// counted and charged like any other, and the end.
+    pub fn broke_off(&mut self, failure: Failure, usage: Usage, world: &World, now: Instant) -> Decision {
+        let decided = self.failed(failure, usage, world, now);
+        if let Some(endpoint) = self.paid_retry.take().and_then(|paid| world.endpoint(paid)) {
+            // What was paid for the step that is not taken goes back.
+            endpoint.retries.refund();
+            self.plan.session.give_back_retry();
+        }
+        if std::mem::take(&mut self.paid_fallback) {
+            self.plan.project.fallbacks.refund();
+        }
+        Decision { breaker: decided.breaker, ..self.give_up(Reason::AlreadyBegun) }
+    }
+
     /// A person answered; an answer nobody asked for changes nothing.
     pub fn answered(&mut self, answer: Answer, world: &World, now: Instant) -> Option<Decision> {
         let State::Asking { question, place } = self.state else { return None };

@@ -237,6 +237,18 @@ impl Route {
         Self { models, chain_len, boundary: VendorBoundary::Open }
     }
 
+    /// The same way with only those endpoints that `usable` takes. Models that are served nowhere
+    /// stay in their places, so that the log shows what was asked for.
+    #[must_use]
+    pub fn only_at(mut self, usable: impl Fn(EndpointId) -> bool) -> Self {
+        for model in &mut self.models {
+            if !model.endpoints.iter().all(|served| usable(served.endpoint)) {
+                Arc::make_mut(model).endpoints.retain(|served| usable(served.endpoint));
+            }
+        }
+        self
+    }
+
     /// The model asked for.
     pub fn primary(&self) -> &Model {
         &self.models[0]
