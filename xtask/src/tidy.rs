@@ -11,7 +11,19 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-dialect", &[]),
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
-    ("steadfast-cli", &["steadfast-core", "steadfast-config", "steadfast-sim"]),
+    ("steadfast-engine", &["steadfast-core", "steadfast-config", "steadfast-dialect"]),
+    ("steadfast-gateway", &["steadfast-core", "steadfast-config", "steadfast-dialect", "steadfast-engine"]),
+    (
+        "steadfast-cli",
+        &[
+            "steadfast-core",
+            "steadfast-config",
+            "steadfast-dialect",
+            "steadfast-engine",
+            "steadfast-gateway",
+            "steadfast-sim",
+        ],
+    ),
 ];
 
 /// What the core must never be built on: it is sans-IO.

@@ -7,6 +7,7 @@ use steadfast_config::Setting;
 
 use crate::commands::config::ConfigArgs;
 use crate::commands::explain::ExplainArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::simulate::SimulateArgs;
 
 /// Keeps AI agents working when models, networks and processes fail.
@@ -21,7 +22,7 @@ pub(crate) struct Cli {
 }
 
 /// Where the configuration comes from; the same for every command.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct SourceArgs {
     /// The configuration file [default: ./steadfast.toml, then the user's config folder]
     #[arg(long, global = true, value_name = "FILE")]
@@ -39,6 +40,8 @@ pub(crate) struct SourceArgs {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Serve the gateway: point your clients at it
+    Serve(ServeArgs),
     /// Say what an error means and what each step would do about it
     Explain(ExplainArgs),
     /// Show what a policy does when things fail, before they do

@@ -2,10 +2,11 @@
 
 pub(crate) mod config;
 pub(crate) mod explain;
+pub(crate) mod serve;
 pub(crate) mod simulate;
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::cli::{Cli, Command, SourceArgs};
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
+        Command::Serve(args) => serve::run(args, &cli.sources),
         Command::Explain(args) => explain::run(args, &cli.sources),
         Command::Simulate(args) => simulate::run(args, &cli.sources),
         Command::Config(args) => config::run(args, &cli.sources),
@@ -27,16 +29,25 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 /// Loads the configuration as the flags say.
 pub(crate) fn load(args: &SourceArgs) -> Result<Loaded, Problems> {
     let environment = environment();
-    let named = args.config.clone().or_else(|| {
-        let found = environment.iter().find(|(name, value)| name == "STEADFAST_CONFIG" && !value.is_empty());
-        found.map(|(_, path)| path.into())
-    });
-    let path = named.or_else(|| steadfast_config::candidates(&environment).into_iter().find(|path| path.exists()));
+    let path = path_in(args, &environment);
     let file = path.map(|path| ConfigFile::open(&path)).transpose()?;
     // A flag of its own is more deliberate than `--set`, so it comes last.
     let listen = args.listen.iter().map(|address| Setting::flag("--listen", "listen", address));
     let settings = args.settings.iter().cloned().chain(listen).collect();
     steadfast_config::load(Sources { file, environment, settings, read_secret: &read_secret })
+}
+
+/// The configuration file that is used, where there is one.
+pub(crate) fn config_path(args: &SourceArgs) -> Option<PathBuf> {
+    path_in(args, &environment())
+}
+
+fn path_in(args: &SourceArgs, environment: &[(String, String)]) -> Option<PathBuf> {
+    let named = args.config.clone().or_else(|| {
+        let found = environment.iter().find(|(name, value)| name == "STEADFAST_CONFIG" && !value.is_empty());
+        found.map(|(_, path)| path.into())
+    });
+    named.or_else(|| steadfast_config::candidates(environment).into_iter().find(|path| path.exists()))
 }
 
 /// Loads the configuration; what is wrong with it is told, and then there is none.

@@ -82,6 +82,8 @@ pub struct Endpoint {
     pub headers: Vec<(String, Secret)>,
     /// The health check, where there is one.
     pub health: Option<Health>,
+    /// Whether HTTP/2 is spoken there.
+    pub http2: bool,
     /// The strictest breaker of all policies in use.
     pub breaker: breaker::Settings,
     /// The smallest retry share of all policies in use.

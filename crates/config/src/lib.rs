@@ -37,3 +37,4 @@ pub use secret::{MASK, Secret};
 pub use show::policy_toml;
 pub use starter::STARTER;
 pub use url::BaseUrl;
+pub use value::parse_duration;

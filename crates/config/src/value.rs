@@ -54,7 +54,7 @@ pub(crate) enum TextOrRef {
 }
 
 /// Reads a duration, exactly: units in descending order, each at most once.
-pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
+pub fn parse_duration(text: &str) -> Option<Duration> {
     const UNITS: [(&str, u128); 7] = [
         ("d", 86_400_000_000_000),
         ("h", 3_600_000_000_000),

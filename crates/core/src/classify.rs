@@ -73,6 +73,13 @@ struct Verdict {
     window: bool,
 }
 
+impl std::fmt::Debug for Classifier {
+    /// Thousands of rules say nothing to a person.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Classifier").finish_non_exhaustive()
+    }
+}
+
 impl Classifier {
     /// The shipped rules, compiled once.
     pub fn builtin() -> &'static Self {

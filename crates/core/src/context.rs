@@ -44,6 +44,14 @@ enum Keep {
 
 /// Builds the prompt of the next attempt.
 pub fn retry_prompt(failed: &FailedAttempt<'_>, limits: PartLimits) -> String {
+    let mut prompt = retry_note(failed, limits);
+    prompt.push_str("\nOriginal request:\n");
+    push_cut(&mut prompt, failed.request.trim(), limits.request_bytes, Keep::BothEnds);
+    prompt
+}
+
+/// The same without the request, for a conversation that already holds it.
+pub fn retry_note(failed: &FailedAttempt<'_>, limits: PartLimits) -> String {
     let mut prompt = String::from("Previous attempt failed with the following error:\n---\n");
     prompt.push_str("Error: ");
     push_cut(&mut prompt, failed.message.trim(), limits.message_bytes, Keep::Start);
@@ -54,8 +62,6 @@ pub fn retry_prompt(failed: &FailedAttempt<'_>, limits: PartLimits) -> String {
         prompt.push_str(advice);
         prompt.push('\n');
     }
-    prompt.push_str("\nOriginal request:\n");
-    push_cut(&mut prompt, failed.request.trim(), limits.request_bytes, Keep::BothEnds);
     prompt
 }
 

@@ -14,6 +14,7 @@ pub mod error;
 pub mod frame;
 pub mod heartbeat;
 mod json;
+pub mod note;
 pub mod path;
 pub mod splice;
 pub mod watch;

@@ -27,6 +27,8 @@ section! {
         /// A question asked on a timer, to notice an outage before a user does. Default: none, because
         /// not every provider has a free path to ask.
         health: RawHealth,
+        /// Speak HTTP/2. Default `false`: a stream with a connection of its own dies alone.
+        http2: bool,
     }
 }
 

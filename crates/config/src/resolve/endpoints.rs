@@ -119,6 +119,7 @@ fn described(
         credential,
         headers: headers(raw, at, report, vault),
         health: health(raw, at, report),
+        http2: raw.http2.unwrap_or(false),
         breaker: strictest.breaker,
         retry_share: strictest.retry_share,
     }
@@ -146,6 +147,7 @@ fn implied(provider: &Provider, strictest: &Strictest, at: &Path, report: &Repor
         credential,
         headers: Vec::new(),
         health: None,
+        http2: false,
         breaker: strictest.breaker,
         retry_share: strictest.retry_share,
     }

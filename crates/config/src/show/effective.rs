@@ -207,6 +207,7 @@ fn endpoint(endpoint: &Endpoint) -> Value {
         ("url", Some(Value::text(endpoint.url.as_str()))),
         ("key", key),
         ("headers", (!endpoint.headers.is_empty()).then(|| Value::named(headers))),
+        ("http2", endpoint.http2.then_some(Value::Boolean(true))),
         (
             "health",
             endpoint.health.as_ref().map(|health| {

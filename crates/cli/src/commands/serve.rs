@@ -1,0 +1,157 @@
+//! `steadfast serve`: the gateway, until it is told to stop.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context as _;
+use clap::Args;
+use steadfast_config::{Config, Credential};
+use steadfast_engine::Engine;
+use steadfast_gateway::{Gateway, Settings};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{config_path, load, load_or_refuse, report, talk};
+use crate::cli::SourceArgs;
+
+/// How to serve.
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// How long open answers may go on after Ctrl-C or SIGTERM, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    drain: u64,
+    /// The largest request body, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    body_max: u16,
+}
+
+/// How often the file is looked at: a change is in force before anyone wonders.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(args: &ServeArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
+    start_log();
+    let Some(loaded) = load_or_refuse(sources) else { return Ok(ExitCode::FAILURE) };
+    report(&loaded.warnings);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
+    runtime.block_on(serve(args, sources, loaded.config))?;
+    // What is detached must not hold up the end.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(args: &ServeArgs, sources: &SourceArgs, config: Config) -> anyhow::Result<()> {
+    let engine = Engine::start(config)?;
+    let settings =
+        Settings { body_bytes_max: usize::from(args.body_max) * 1024 * 1024, drain: Duration::from_secs(args.drain) };
+    let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
+    talk(&greeting(&gateway, &engine));
+    let reloads = tokio::spawn(reload_on_change(Arc::clone(&engine), sources.clone()));
+    gateway.serve(stop_signal()?).await;
+    reloads.abort();
+    Ok(())
+}
+
+/// What a person needs to know to begin.
+fn greeting(gateway: &Gateway, engine: &Engine) -> String {
+    let address = gateway.address();
+    let snapshot = engine.snapshot();
+    let endpoints: Vec<String> = snapshot
+        .config
+        .endpoints
+        .iter()
+        .map(|endpoint| {
+            let key = match &endpoint.credential {
+                Credential::Client => "the client's own key",
+                Credential::Own(_) => "its own key",
+                Credential::Missing { .. } => "NO KEY",
+            };
+            format!("  {:<12} {} ({key})", endpoint.name, endpoint.url)
+        })
+        .collect();
+    format!(
+        "steadfast is listening on http://{address}\n\
+         \n\
+         OPENAI_BASE_URL=http://{address}/v1  ANTHROPIC_BASE_URL=http://{address}  GOOGLE_GEMINI_BASE_URL=http://{address}\n\
+         \n{}\n\n\
+         /health  /ready  /metrics    Ctrl-C stops; SIGHUP or a change of the file reloads it",
+        endpoints.join("\n")
+    )
+}
+
+/// The first Ctrl-C or SIGTERM asks politely; the second ends the process.
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        talk("stopping; once more ends it at once");
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            std::process::exit(130);
+        });
+    })
+}
+
+/// Loads the configuration again on SIGHUP and when the file changed. A bad one is refused, and
+/// the one in force stays.
+async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    let mut known = modified(&sources);
+    loop {
+        let asked = tokio::select! {
+            _ = hangup.recv() => true,
+            () = tokio::time::sleep(LOOK_EVERY) => false,
+        };
+        let now = modified(&sources);
+        if !asked && now == known {
+            continue;
+        }
+        known = now;
+        // Reading files blocks: not on a thread that serves.
+        let sources = sources.clone();
+        let loaded = tokio::task::spawn_blocking(move || load(&sources)).await;
+        let Ok(loaded) = loaded else { continue };
+        match loaded {
+            Err(problems) => {
+                report(&problems);
+                tracing::warn!("the new configuration is refused; the one before stays in force");
+            }
+            Ok(loaded) => {
+                report(&loaded.warnings);
+                let listen = loaded.config.listen;
+                let moved = listen != engine.snapshot().config.listen;
+                match engine.reload(loaded.config) {
+                    Ok(()) => tracing::info!("configuration reloaded"),
+                    Err(error) => tracing::warn!(%error, "the new configuration is refused; the one before stays"),
+                }
+                if moved {
+                    tracing::warn!(%listen, "`listen` changes with a restart only");
+                }
+            }
+        }
+    }
+}
+
+/// When the file last changed, and which one it is.
+fn modified(sources: &SourceArgs) -> Option<(PathBuf, SystemTime, u64)> {
+    let path = config_path(sources)?;
+    let meta = std::fs::metadata(&path).ok()?;
+    Some((path, meta.modified().ok()?, meta.len()))
+}
+
+/// Talk about what happens goes to stderr; `RUST_LOG` sets how much.
+fn start_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // Whoever set one up before us keeps it.
+    let _ = log.with_ansi(false).try_init();
+}

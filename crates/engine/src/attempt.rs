@@ -1,0 +1,310 @@
+//! One attempt: send, wait for the head, and read the answer as far as it must be known.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::response::Parts;
+use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use steadfast_core::cost::Usage;
+use steadfast_core::recovery::Attempt;
+use steadfast_core::{Instant, Transport};
+use steadfast_dialect::whole::{self, Problem};
+use steadfast_dialect::{Format, Frames, Operation as Asked, Seen, Watch};
+use tokio::time::timeout_at;
+
+use crate::operation::Operation;
+use crate::request;
+use crate::trouble::Trouble;
+use crate::unpack::Unpack;
+use crate::upstream::{self, Version};
+
+/// A whole answer is held in memory; one that is larger is no answer of a model.
+const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// As much of an error's body as is read: enough for every provider's words and most pages.
+const ERROR_BYTES_MAX: usize = 256 * 1024;
+
+/// What a stream holds back at most before its first content, or inside a tool call.
+pub(crate) const HELD_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// An answer that arrived in one piece.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) usage: Option<steadfast_dialect::watch::Usage>,
+}
+
+/// An answer that streams.
+pub(crate) struct Opened {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) frames: Frames,
+    pub(crate) watch: Watch,
+    pub(crate) body: Body,
+    /// Content frames so far: about one token each, where the provider does not say.
+    pub(crate) tokens_seen: u64,
+}
+
+/// How an attempt's answer begins.
+pub(crate) enum Began {
+    Whole(Whole),
+    Stream(Opened),
+}
+
+/// The rest of a response, unpacked.
+pub(crate) struct Body {
+    incoming: Incoming,
+    unpack: Option<Unpack>,
+}
+
+/// Sends an attempt and waits for the head of its response; any status but success is trouble.
+pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes) -> Result<(Parts, Body), Trouble> {
+    let unknown = || Trouble::transport(Transport::Address, "the target is not configured".to_owned()).unsent();
+    let target = attempt.target;
+    let endpoint = operation.snapshot.config.endpoint(target.endpoint).ok_or_else(unknown)?;
+    let model = operation.recovery().plan().route.model(target.model.into()).ok_or_else(unknown)?;
+    let served = model.endpoints.get(usize::from(target.served)).ok_or_else(unknown)?;
+    let request = request::build(&operation.call, endpoint, model, served, body)?;
+    let version = if endpoint.http2 { Version::Http2 } else { Version::Http1 };
+    let limit = head_limit(operation, attempt);
+    let sent =
+        timeout_at(operation.engine.clock.tokio(limit), operation.engine.upstream().send(request, version)).await;
+    let response = sent.unwrap_or_else(|_| Err(silent(Transport::ResponseTimeout)))?;
+    let (parts, incoming) = response.into_parts();
+    let mut body = Body { unpack: Unpack::of(&parts.headers), incoming };
+    let fine = match operation.call.route.operation {
+        Asked::Generate(_) | Asked::CountTokens | Asked::Embed => parts.status.is_success(),
+        Asked::ListModels | Asked::Other => parts.status.as_u16() < 400,
+    };
+    if fine {
+        return Ok((parts, body));
+    }
+    // What an error says helps; that it stops in the middle does not matter.
+    let idle = operation.policy().timeouts.idle;
+    let (said, _) = body.read(ERROR_BYTES_MAX, idle, limit, operation).await;
+    Err(Trouble::response(parts.status, parts.headers, said))
+}
+
+/// Reads a whole answer and checks that it is one.
+pub(crate) async fn whole(
+    operation: &Operation,
+    attempt: &Attempt,
+    parts: Parts,
+    mut body: Body,
+    format: Option<Format>,
+) -> Result<Whole, Trouble> {
+    let idle = operation.policy().timeouts.idle;
+    let (bytes, end) = body.read(ANSWER_BYTES_MAX, idle, attempt.deadline, operation).await;
+    let began = Usage { input_tokens: operation.call.envelope.input_tokens.into(), output_tokens: 0 };
+    end.map_err(|trouble| trouble.with_usage(began))?;
+    let Some(format) = format else {
+        let usage = whole::embed_usage(&bytes);
+        return Ok(Whole { status: parts.status, headers: parts.headers, body: bytes, usage });
+    };
+    let checked = whole::check(format, &bytes);
+    let used = checked.usage.map_or(began, core_usage);
+    match checked.problem {
+        None => Ok(Whole { status: parts.status, headers: parts.headers, body: bytes, usage: checked.usage }),
+        Some(Problem::ErrorInside) => Err(Trouble::bad_answer(parts.status, parts.headers, bytes)),
+        Some(Problem::NotJson) => Err(bad_output("the answer is not valid JSON", &parts, &bytes).with_usage(used)),
+        Some(Problem::Empty) => {
+            Err(bad_output("empty response: the answer has no content", &parts, &[]).with_usage(used))
+        }
+    }
+}
+
+/// Takes a successful head as the beginning of a stream, or of a whole answer where the provider
+/// does not stream.
+pub(crate) async fn begin(
+    operation: &Operation,
+    attempt: &Attempt,
+    format: Format,
+    body: &Bytes,
+    keeps_text: bool,
+) -> Result<Began, Trouble> {
+    let (parts, answer) = send(operation, attempt, body).await?;
+    if !streams(&parts, format) {
+        return whole(operation, attempt, parts, answer, Some(format)).await.map(Began::Whole);
+    }
+    Ok(Began::Stream(Opened {
+        status: parts.status,
+        headers: parts.headers,
+        frames: Frames::new(operation.call.envelope.framing),
+        watch: if keeps_text { Watch::keeping_text(format) } else { Watch::new(format) },
+        body: answer,
+        tokens_seen: 0,
+    }))
+}
+
+impl Opened {
+    /// The next frame and what it means; `None` at the end of a stream that is whole.
+    pub(crate) async fn next(
+        &mut self,
+        operation: &Operation,
+        until: Instant,
+    ) -> Result<Option<(steadfast_dialect::Frame, Seen)>, Trouble> {
+        loop {
+            if let Some(frame) = self.frames.next() {
+                let seen = self.watch.see(&frame);
+                self.tokens_seen += u64::from(matches!(seen, Seen::Content | Seen::ToolPart | Seen::ToolWhole));
+                return match seen {
+                    Seen::Error => Err(self.error_event(&frame)),
+                    Seen::Malformed => Err(self.malformed()),
+                    seen => Ok(Some((frame, seen))),
+                };
+            }
+            let idle = operation.engine.clock.now() + operation.policy().timeouts.idle;
+            let limit = idle.min(until);
+            let chunk = match timeout_at(operation.engine.clock.tokio(limit), self.body.chunk()).await {
+                Err(_) if self.watch.is_whole() => return Ok(None),
+                Err(_) => return Err(self.charged(silent(Transport::IdleTimeout).in_stream())),
+                Ok(Err(_)) if self.watch.is_whole() => return Ok(None),
+                Ok(Err(trouble)) => return Err(self.charged(trouble)),
+                Ok(Ok(chunk)) => chunk,
+            };
+            let Some(chunk) = chunk else { return self.ended() };
+            if self.frames.feed(chunk).is_err() {
+                return Err(self.charged(bad_stream("an event of the stream is too long")));
+            }
+        }
+    }
+
+    fn ended(&mut self) -> Result<Option<(steadfast_dialect::Frame, Seen)>, Trouble> {
+        if self.watch.is_whole() {
+            return Ok(None);
+        }
+        let words = "stream closed before the terminal event: the response ended prematurely".to_owned();
+        Err(self.charged(Trouble::transport(Transport::BodyCut, words).in_stream()))
+    }
+
+    fn error_event(&self, frame: &steadfast_dialect::Frame) -> Trouble {
+        let said = Bytes::from(frame.data().into_owned());
+        self.charged(Trouble { surface: steadfast_core::Surface::Stream, ..bad_stream("") }.saying(said))
+    }
+
+    fn malformed(&self) -> Trouble {
+        self.charged(bad_stream("malformed event in the stream: the data is not valid JSON"))
+    }
+
+    /// What the attempt cost so far: as the provider counted, or as far as can be told.
+    pub(crate) fn usage(&self, operation: &Operation) -> Usage {
+        let estimate =
+            Usage { input_tokens: operation.call.envelope.input_tokens.into(), output_tokens: self.tokens_seen };
+        let counted = self.watch.usage().map_or(estimate, core_usage);
+        Usage {
+            input_tokens: if counted.input_tokens == 0 { estimate.input_tokens } else { counted.input_tokens },
+            output_tokens: counted.output_tokens.max(self.tokens_seen),
+        }
+    }
+
+    fn charged(&self, trouble: Trouble) -> Trouble {
+        let counted = self.watch.usage().map_or(Usage::default(), core_usage);
+        let output_tokens = counted.output_tokens.max(self.tokens_seen);
+        trouble.with_usage(Usage { output_tokens, ..counted })
+    }
+}
+
+impl Body {
+    /// The next chunk; `None` at the end.
+    async fn chunk(&mut self) -> Result<Option<Bytes>, Trouble> {
+        loop {
+            let Some(frame) = self.incoming.frame().await else { return Ok(None) };
+            let frame = frame.map_err(|error| upstream::cut(&error))?;
+            // Trailers say nothing about the answer.
+            let Ok(data) = frame.into_data() else { continue };
+            let data = match &mut self.unpack {
+                None => data,
+                Some(unpack) => unpack.feed(&data).map_err(|()| bad_stream("cannot decode the compressed answer"))?,
+            };
+            if !data.is_empty() {
+                return Ok(Some(data));
+            }
+        }
+    }
+
+    /// The body up to a number of bytes, and whether that was all of it.
+    async fn read(
+        &mut self,
+        bytes_max: usize,
+        idle: Duration,
+        deadline: Instant,
+        operation: &Operation,
+    ) -> (Bytes, Result<(), Trouble>) {
+        let clock = &operation.engine.clock;
+        let mut whole = BytesMut::new();
+        loop {
+            let limit = (clock.now() + idle).min(deadline);
+            let chunk = match timeout_at(clock.tokio(limit), self.chunk()).await {
+                Err(_) => return (whole.freeze(), Err(silent(Transport::IdleTimeout).in_stream())),
+                Ok(Err(trouble)) => return (whole.freeze(), Err(trouble)),
+                Ok(Ok(None)) => return (whole.freeze(), Ok(())),
+                Ok(Ok(Some(chunk))) => chunk,
+            };
+            if whole.is_empty() && chunk.len() <= bytes_max && http_body::Body::is_end_stream(&self.incoming) {
+                return (chunk, Ok(()));
+            }
+            let room = bytes_max - whole.len();
+            whole.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if chunk.len() > room {
+                return (whole.freeze(), Err(bad_stream("the answer is larger than any answer may be")));
+            }
+        }
+    }
+
+    /// The next chunk of an answer nobody looks into.
+    pub(crate) async fn pass(&mut self) -> Result<Option<Bytes>, Trouble> {
+        self.chunk().await
+    }
+}
+
+impl Trouble {
+    fn saying(self, body: Bytes) -> Self {
+        Self { body, ..self }
+    }
+}
+
+/// How long the head of the response may take: streams begin soon, whole answers when they are done.
+fn head_limit(operation: &Operation, attempt: &Attempt) -> Instant {
+    let now = operation.engine.clock.now();
+    let first = operation.policy().timeouts.first_token;
+    if operation.call.envelope.stream { attempt.deadline.min(now + first) } else { attempt.deadline }
+}
+
+/// Whether a response is a stream at all: some providers answer a streaming request in one piece.
+fn streams(parts: &Parts, format: Format) -> bool {
+    let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
+    let json = kind.starts_with("application/json");
+    // Gemini streams a JSON array unless it is asked for events.
+    !json || format == Format::Gemini
+}
+
+fn silent(transport: Transport) -> Trouble {
+    let words = match transport {
+        Transport::IdleTimeout => "the stream fell silent: idle timeout",
+        _ => "timed out waiting for the response to begin",
+    };
+    Trouble::transport(transport, words.to_owned())
+}
+
+fn bad_stream(words: &str) -> Trouble {
+    Trouble::bad_answer(StatusCode::OK, HeaderMap::new(), Bytes::from(words.to_owned()))
+}
+
+/// An answer that arrived and is unusable, with the beginning of it for the classifier.
+fn bad_output(words: &str, parts: &Parts, body: &[u8]) -> Trouble {
+    const SHOWN_BYTES: usize = 4 * 1024;
+    let shown = String::from_utf8_lossy(&body[..body.len().min(SHOWN_BYTES)]);
+    let said = if shown.trim_start().starts_with('<') { shown.into_owned() } else { words.to_owned() };
+    let mut headers = parts.headers.clone();
+    headers.remove(CONTENT_ENCODING);
+    Trouble::bad_answer(parts.status, headers, said.into())
+}
+
+pub(crate) fn core_usage(usage: steadfast_dialect::watch::Usage) -> Usage {
+    Usage { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens }
+}

@@ -1,0 +1,53 @@
+//! What a client asks for, as the engine needs to know it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use steadfast_core::policy::StreamMode;
+use steadfast_dialect::{Envelope, Route};
+
+/// One request of a client.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its name in logs, headers and `steadfast why`.
+    pub id: Arc<str>,
+    /// Its method.
+    pub method: Method,
+    /// Its path, as a provider knows it.
+    pub path: String,
+    /// Its query, without credentials.
+    pub query: Option<String>,
+    /// Its headers, without credentials and without what belongs to the connection.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Bytes,
+    /// What it asks for.
+    pub route: Route,
+    /// What the body says.
+    pub envelope: Envelope,
+    /// The project's name.
+    pub project: String,
+    /// The conversation it belongs to, where the client says.
+    pub session: Option<Arc<str>>,
+    /// The client's own credentials, where they may be passed on.
+    pub credential: HeaderMap,
+    /// What it wishes for itself.
+    pub wishes: Wishes,
+}
+
+/// What one request may wish for itself, over its project's policy.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// What its stream promises.
+    pub stream: Option<StreamMode>,
+    /// Where it falls back to.
+    pub chain: Option<Vec<Arc<str>>>,
+    /// How long it may take.
+    pub deadline: Option<Duration>,
+    /// How long it may be held when no target is left.
+    pub park: Option<Duration>,
+    /// How long the client itself waits for the response to begin.
+    pub client_waits: Option<Duration>,
+}

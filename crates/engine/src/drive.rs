@@ -1,0 +1,443 @@
+//! The drivers: they make the attempts the core asks for and report how they ended.
+//!
+//! No policy lives here. What is here is the promise of a stream: what may reach the client when,
+//! and what can still be taken back.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use steadfast_core::policy::StreamMode;
+use steadfast_core::recovery::Attempt;
+use steadfast_core::{FailureKind, Instant};
+use steadfast_dialect::splice::{self, Mode, Splice};
+use steadfast_dialect::{Format, Operation as Asked, Seen, Watch, error};
+use tokio::sync::oneshot;
+
+use crate::attempt::{self, Began, HELD_BYTES_MAX, Opened, Whole};
+use crate::journal::Kept;
+use crate::operation::{Next, Operation};
+use crate::relay::Out;
+use crate::reply::{Reply, ReplyBody, Verdict, passes_back, whole_seconds};
+use crate::trouble::Trouble;
+
+/// After a stream's terminal event, what belongs to it comes at once.
+const TAIL: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Drives a request whose answer comes in one piece.
+///
+/// When the client leaves (`gone`), nothing new is started; but an attempt that is under way is
+/// let finish, because its answer is paid for anyway, and its answer goes to the journal.
+pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut gone: oneshot::Receiver<()>) -> Reply {
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = operation.next() => next,
+            _ = &mut gone => return nobody(),
+        };
+        let attempt = match next {
+            Next::Attempt(attempt) => attempt,
+            Next::Failed(verdict) => return refuse(&operation, *verdict),
+        };
+        match make(&operation, &attempt, format).await {
+            Ok(answer) => {
+                operation.succeeded(answer.usage);
+                let reply = pass(&operation, answer);
+                if gone.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
+                    keep(&operation, &reply);
+                }
+                return reply;
+            }
+            Err(trouble) => {
+                let repeatable = operation.call.route.repeatable(operation.call.method.as_str());
+                if repeatable || !trouble.reached {
+                    operation.failed(trouble);
+                } else {
+                    let verdict = operation.broke_off(trouble);
+                    return refuse(&operation, *verdict);
+                }
+            }
+        }
+    }
+}
+
+async fn make(operation: &Operation, attempt: &Attempt, format: Option<Format>) -> Result<Whole, Trouble> {
+    let body = attempt_body(operation, attempt, format);
+    let (parts, body) = attempt::send(operation, attempt, &body).await?;
+    attempt::whole(operation, attempt, parts, body, format).await
+}
+
+/// Drives a request that nobody looks into: the answer passes as it comes.
+pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
+    loop {
+        let attempt = match operation.next().await {
+            Next::Attempt(attempt) => attempt,
+            Next::Failed(verdict) => return out.answer(refuse(&operation, *verdict)),
+        };
+        match attempt::send(&operation, &attempt, &operation.call.body).await {
+            Ok((parts, mut body)) => {
+                let mut headers = operation.headers();
+                answer_headers(&mut headers, &parts.headers);
+                out.begin(parts.status, headers);
+                operation.succeeded(None);
+                // An end before the end cannot be told in a format nobody knows: the connection is
+                // cut, as it would be without us.
+                while let Ok(Some(chunk)) = body.pass().await {
+                    out.send(chunk).await;
+                }
+                return;
+            }
+            Err(trouble) if trouble.reached && !operation.call.route.repeatable(operation.call.method.as_str()) => {
+                let verdict = operation.broke_off(trouble);
+                return out.answer(refuse(&operation, *verdict));
+            }
+            Err(trouble) => operation.failed(trouble),
+        }
+    }
+}
+
+/// Drives a request whose answer streams.
+pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
+    let mode = operation.mode;
+    let keeps_text = matches!(mode, StreamMode::Regenerate | StreamMode::Resume);
+    // The message that is open at the client, once content has reached it.
+    let mut open: Option<Watch> = None;
+    loop {
+        let attempt = match operation.next().await {
+            Next::Attempt(attempt) => attempt,
+            Next::Failed(verdict) => return fail(&operation, *verdict, format, open.as_ref(), &out).await,
+        };
+        let (body, splice) = match &open {
+            None => (attempt_body(&operation, &attempt, Some(format)), None),
+            Some(open) => going_on(&operation, &attempt, format, open),
+        };
+        let opened = match attempt::begin(&operation, &attempt, format, &body, keeps_text).await {
+            Ok(Began::Stream(opened)) => opened,
+            Ok(Began::Whole(answer)) if !out.has_begun() => {
+                operation.succeeded(answer.usage);
+                return out.answer(pass(&operation, answer));
+            }
+            Ok(Began::Whole(_)) => {
+                let words = Bytes::from_static(b"the provider answered a streaming request in one piece");
+                operation.failed(Trouble::bad_answer(StatusCode::OK, HeaderMap::new(), words));
+                continue;
+            }
+            Err(trouble) => {
+                operation.failed(trouble);
+                continue;
+            }
+        };
+        match relay(&mut operation, &attempt, opened, splice, &out).await {
+            End::Served => return,
+            End::Before(trouble) => operation.failed(*trouble),
+            End::After(trouble, watch) => {
+                let goes_on = match mode {
+                    StreamMode::Fast | StreamMode::Safe => false,
+                    StreamMode::Regenerate => watch.sent().regenerable(),
+                    StreamMode::Resume => watch.sent().resumable() && !operation.call.envelope.json_output,
+                };
+                if !goes_on {
+                    let verdict = operation.broke_off(*trouble);
+                    return fail(&operation, *verdict, format, Some(&watch), &out).await;
+                }
+                operation.failed(*trouble);
+                if mode == StreamMode::Regenerate {
+                    out.send(splice::mark(format, &watch).into()).await;
+                }
+                open = Some(*watch);
+            }
+        }
+    }
+}
+
+/// How a stream ended.
+enum End {
+    /// Whole, and all of it sent.
+    Served,
+    /// Badly, and nothing of it has reached the client.
+    Before(Box<Trouble>),
+    /// Badly, and some of it has.
+    After(Box<Trouble>, Box<Watch>),
+}
+
+/// What is held back, and whether the client has seen anything of this attempt.
+struct Holding {
+    pieces: Vec<Bytes>,
+    bytes: usize,
+    /// The client has seen something of this attempt.
+    committed: bool,
+    /// A tool call is open: it goes out whole or not at all.
+    tool_open: bool,
+    /// Content has come: the upstream is not silent.
+    first_seen: bool,
+}
+
+/// Passes frames on as the mode of the stream allows.
+async fn relay(
+    operation: &mut Operation,
+    attempt: &Attempt,
+    mut opened: Opened,
+    mut splice: Option<Splice>,
+    out: &Out,
+) -> End {
+    let began = operation.engine.clock.now();
+    let first_limit = attempt.deadline.min(began + operation.policy().timeouts.first_token);
+    let mut holding = Holding { pieces: Vec::new(), bytes: 0, committed: false, tool_open: false, first_seen: false };
+    let mut safe = operation.mode == StreamMode::Safe;
+    loop {
+        let until = match (holding.first_seen, holding.committed) {
+            (false, _) => first_limit,
+            (true, false) => attempt.deadline,
+            // What flows is not cut off because it is long.
+            (true, true) => Instant::FAR_FUTURE,
+        };
+        let (frame, seen) = match opened.next(operation, until).await {
+            Ok(Some(next)) => next,
+            Ok(None) => return served(operation, opened, holding, out).await,
+            Err(trouble) => return broken(trouble, opened, &holding),
+        };
+        operation.note_tokens(opened.tokens_seen);
+        let piece = match &mut splice {
+            None => frame.raw.clone(),
+            Some(splice) => match splice.feed(&frame, &seen) {
+                Ok(piece) => piece,
+                Err(_) => return broken(diverged(), opened, &holding),
+            },
+        };
+        let caught_up = splice.as_ref().is_none_or(Splice::caught_up);
+        let release = match seen {
+            Seen::Content => {
+                if !std::mem::replace(&mut holding.first_seen, true) {
+                    operation.first_token();
+                }
+                !holding.tool_open && caught_up
+            }
+            Seen::ToolPart => {
+                (holding.first_seen, holding.tool_open) = (true, true);
+                false
+            }
+            Seen::ToolWhole => {
+                (holding.first_seen, holding.tool_open) = (true, false);
+                true
+            }
+            Seen::Preamble => holding.committed && !holding.tool_open,
+            Seen::End => {
+                if !opened.watch.has_content() && !holding.committed {
+                    return broken(empty(), opened, &holding);
+                }
+                true
+            }
+            // Both came back as trouble.
+            Seen::Error | Seen::Malformed => false,
+        };
+        let ended = seen == Seen::End;
+        holding.hold(piece);
+        if release && (!safe || ended) {
+            if ended {
+                operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
+                if safe {
+                    keep_until_delivered(operation, &opened, &holding, out);
+                }
+            }
+            commit(operation, &opened, &mut holding, out).await;
+        }
+        if holding.bytes > HELD_BYTES_MAX {
+            if safe && !holding.tool_open {
+                // Memory is bounded: a turn this long goes on as it comes.
+                safe = false;
+                commit(operation, &opened, &mut holding, out).await;
+            } else {
+                return broken(too_much(), opened, &holding);
+            }
+        }
+        if ended {
+            return tail(operation, opened, splice, out).await;
+        }
+    }
+}
+
+/// What follows the terminal event belongs to the answer, and cannot spoil it any more.
+async fn tail(operation: &Operation, mut opened: Opened, mut splice: Option<Splice>, out: &Out) -> End {
+    let until = operation.engine.clock.now() + TAIL;
+    while let Ok(Some((frame, seen))) = opened.next(operation, until).await {
+        let piece = match &mut splice {
+            None => Some(frame.raw.clone()),
+            Some(splice) => splice.feed(&frame, &seen).ok(),
+        };
+        out.send(piece.unwrap_or_default()).await;
+    }
+    let rest = opened.frames.rest();
+    out.send(rest).await;
+    End::Served
+}
+
+/// The stream ended whole without an event of its own for it.
+async fn served(operation: &mut Operation, mut opened: Opened, mut holding: Holding, out: &Out) -> End {
+    if !opened.watch.has_content() && !holding.committed {
+        return broken(empty(), opened, &holding);
+    }
+    operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
+    let rest = opened.frames.rest();
+    holding.hold(rest);
+    commit(operation, &opened, &mut holding, out).await;
+    End::Served
+}
+
+fn broken(trouble: Trouble, opened: Opened, holding: &Holding) -> End {
+    let trouble = Box::new(trouble);
+    if holding.committed { End::After(trouble, Box::new(opened.watch)) } else { End::Before(trouble) }
+}
+
+/// From here on the client knows.
+async fn commit(operation: &Operation, opened: &Opened, holding: &mut Holding, out: &Out) {
+    if !std::mem::replace(&mut holding.committed, true) && !out.has_begun() {
+        let mut headers = operation.headers();
+        answer_headers(&mut headers, &opened.headers);
+        out.begin(opened.status, headers);
+    }
+    holding.bytes = 0;
+    for piece in holding.pieces.drain(..) {
+        out.send(piece).await;
+    }
+}
+
+impl Holding {
+    fn hold(&mut self, piece: Bytes) {
+        if !piece.is_empty() {
+            self.bytes += piece.len();
+            self.pieces.push(piece);
+        }
+    }
+}
+
+/// The request that goes on with an open message, and how its answer is put into it.
+fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Watch) -> (Bytes, Option<Splice>) {
+    let plain = operation.call.body.clone();
+    let splice = |mode| Some(Splice::new(format, mode, open.clone()));
+    if operation.mode == StreamMode::Regenerate {
+        return (plain, splice(Mode::Again));
+    }
+    let model = operation.recovery().plan().route.model(attempt.target.model.into());
+    let text = open.sent().text();
+    let prefilled = model.zip(text).and_then(|(model, text)| splice::prefilled(format, &plain, &model.name, text));
+    match prefilled {
+        Some(body) => (body.into(), splice(Mode::Prefilled)),
+        None => (plain, splice(Mode::Reproduced)),
+    }
+}
+
+/// The body an attempt sends; after a bad answer the model may be told what was wrong with it.
+fn attempt_body(operation: &Operation, attempt: &Attempt, format: Option<Format>) -> Bytes {
+    let plain = || operation.call.body.clone();
+    if !attempt.with_context {
+        return plain();
+    }
+    let noted = format
+        .zip(operation.retry_note())
+        .and_then(|(format, note)| steadfast_dialect::note::with_note(format, &operation.call.body, &note));
+    noted.map_or_else(plain, Bytes::from)
+}
+
+/// The answer with what happened in its headers.
+fn pass(operation: &Operation, answer: Whole) -> Reply {
+    let mut headers = operation.headers();
+    answer_headers(&mut headers, &answer.headers);
+    Reply { status: answer.status, headers, body: ReplyBody::Whole(answer.body) }
+}
+
+fn answer_headers(headers: &mut HeaderMap, said: &HeaderMap) {
+    headers.reserve(said.len());
+    for (name, value) in said.iter().filter(|(name, _)| passes_back(name)) {
+        headers.append(name, value.clone());
+    }
+}
+
+/// The final failure, in the client's own format.
+pub(crate) fn refuse(operation: &Operation, verdict: Verdict) -> Reply {
+    verdict.reply(operation.call.route.family, operation.headers(), &operation.call.id)
+}
+
+/// The final failure of a stream: with a status of its own, or as an event where that is spent.
+async fn fail(operation: &Operation, verdict: Verdict, format: Format, open: Option<&Watch>, out: &Out) {
+    if !out.has_begun() {
+        return out.answer(refuse(operation, verdict));
+    }
+    let fresh = Watch::new(format);
+    let words = verdict.words(&operation.call.id, verdict.retry_after.map(whole_seconds));
+    let event = error::event(format, operation.call.envelope.framing, &words, open.unwrap_or(&fresh));
+    out.send(event.into()).await;
+}
+
+/// Nobody is there to read it.
+fn nobody() -> Reply {
+    Reply { status: StatusCode::BAD_GATEWAY, headers: HeaderMap::new(), body: ReplyBody::Whole(Bytes::new()) }
+}
+
+/// Keeps an answer whose client had gone.
+fn keep(operation: &Operation, reply: &Reply) {
+    let keep_for = operation.policy().journal;
+    let (true, ReplyBody::Whole(body)) = (!keep_for.is_zero(), &reply.body) else { return };
+    let engine = &operation.engine;
+    let mut headers = reply.headers.clone();
+    headers.insert("x-steadfast-journal", HeaderValue::from_static("kept"));
+    let answer = Kept { status: reply.status, headers, body: body.clone() };
+    engine.journal.keep(engine.journal.key(&operation.call), answer, keep_for, engine.clock.now());
+}
+
+/// A turn that is whole before any of it is sent is kept until the client has it all.
+fn keep_until_delivered(operation: &Operation, opened: &Opened, holding: &Holding, out: &Out) {
+    let keep_for = operation.policy().journal;
+    if keep_for.is_zero() {
+        return;
+    }
+    let mut headers = operation.headers();
+    answer_headers(&mut headers, &opened.headers);
+    headers.insert("x-steadfast-journal", HeaderValue::from_static("kept"));
+    let body = holding.pieces.concat().into();
+    let engine = &operation.engine;
+    let key = engine.journal.key(&operation.call);
+    engine.journal.keep(key, Kept { status: opened.status, headers, body }, keep_for, engine.clock.now());
+    out.is_kept(key);
+}
+
+fn estimated(operation: &Operation, opened: &Opened) -> steadfast_dialect::watch::Usage {
+    let usage = opened.usage(operation);
+    steadfast_dialect::watch::Usage { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens }
+}
+
+/// What each operation is called in metrics.
+pub(crate) const fn operation_name(asked: Asked) -> &'static str {
+    match asked {
+        Asked::Generate(format) => format.as_str(),
+        Asked::CountTokens => "count_tokens",
+        Asked::Embed => "embed",
+        Asked::ListModels => "models",
+        Asked::Other => "other",
+    }
+}
+
+fn empty() -> Trouble {
+    bad("empty response: the stream ended without any content")
+}
+
+fn diverged() -> Trouble {
+    bad("the new stream does not reproduce what was already sent")
+}
+
+fn too_much() -> Trouble {
+    bad("a tool call of the answer is larger than any may be")
+}
+
+fn bad(words: &'static str) -> Trouble {
+    debug_assert!(FailureKind::ALL.contains(&FailureKind::BadOutput));
+    Trouble::bad_answer(StatusCode::OK, HeaderMap::new(), Bytes::from_static(words.as_bytes()))
+}
+
+/// The engine's own answer for calls that cannot be planned.
+pub(crate) fn unplanned(call: &Arc<crate::call::Call>, verdict: Verdict) -> Reply {
+    let mut headers = HeaderMap::new();
+    if let Ok(id) = HeaderValue::from_str(&call.id) {
+        headers.insert(crate::reply::REQUEST_ID, id);
+    }
+    verdict.reply(call.route.family, headers, &call.id)
+}

@@ -1,0 +1,96 @@
+//! Answers that finished after their client had gone, for its automatic retry of the same request.
+//!
+//! Kept in memory for minutes and in a bounded amount; a restart forgets them.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use steadfast_core::Instant;
+
+use crate::call::Call;
+
+/// All kept answers together.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Kept answers.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    entries: Mutex<VecDeque<Entry>>,
+    count: AtomicUsize,
+    hasher: [RandomState; 2],
+}
+
+/// What tells two requests apart: 128 bits of a keyed hash over everything that matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key([u64; 2]);
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: Key,
+    until: Instant,
+    answer: Kept,
+}
+
+impl Journal {
+    /// The key of a request.
+    pub(crate) fn key(&self, call: &Call) -> Key {
+        Key([0, 1].map(|half| {
+            let mut hasher = self.hasher[half].build_hasher();
+            for part in [call.project.as_bytes(), call.method.as_str().as_bytes(), call.path.as_bytes()] {
+                hasher.write(part);
+                hasher.write_u8(0xff);
+            }
+            hasher.write(call.session.as_deref().unwrap_or("").as_bytes());
+            hasher.write_u8(0xff);
+            hasher.write(call.query.as_deref().unwrap_or("").as_bytes());
+            hasher.write_u8(0xff);
+            // Another client's credential must not fetch this client's answer.
+            for value in call.credential.values() {
+                hasher.write(value.as_bytes());
+            }
+            hasher.write_u8(0xff);
+            hasher.write(&call.body);
+            hasher.finish()
+        }))
+    }
+
+    /// Keeps an answer.
+    pub(crate) fn keep(&self, key: Key, answer: Kept, keep_for: Duration, now: Instant) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| entry.until > now && entry.key != key);
+        entries.push_back(Entry { key, until: now + keep_for, answer });
+        let mut bytes: usize = entries.iter().map(|entry| entry.answer.body.len()).sum();
+        while bytes > BYTES_MAX {
+            bytes -= entries.pop_front().map_or(0, |entry| entry.answer.body.len());
+        }
+        self.count.store(entries.len(), Ordering::Relaxed);
+    }
+
+    /// Whether anything is kept: nearly always not, and then no request is hashed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    /// Takes the answer to this request out, where one is kept.
+    pub(crate) fn take(&self, key: Key, now: Instant) -> Option<Kept> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| entry.until > now);
+        let position = entries.iter().position(|entry| entry.key == key);
+        let taken = position.and_then(|position| entries.remove(position));
+        self.count.store(entries.len(), Ordering::Relaxed);
+        taken.map(|entry| entry.answer)
+    }
+}

@@ -1,0 +1,303 @@
+//! The async driver: runs a `Recovery`, calls endpoints, relays streams, writes the decision log.
+//!
+//! A face hands in a [`Call`] and gets a [`Reply`]. Everything in between is here: planning,
+//! attempts, what of a stream may reach the client when, the journal, metrics and the log. What to
+//! do about a failure is decided by `steadfast-core` alone.
+
+mod attempt;
+mod call;
+mod clock;
+mod drive;
+mod journal;
+mod log;
+mod metrics;
+mod operation;
+mod relay;
+mod reply;
+mod request;
+mod sessions;
+mod snapshot;
+mod trouble;
+mod unpack;
+mod upstream;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
+use steadfast_config::{Config, DecisionLog};
+use steadfast_core::FailureKind;
+use steadfast_core::breaker::Transition;
+use steadfast_core::cost::Usage;
+use steadfast_core::decision::Decision;
+use steadfast_core::record::Place;
+use steadfast_core::recovery::Outcome;
+use steadfast_dialect::{Framing, Operation as Asked, heartbeat};
+use tokio::sync::oneshot;
+
+pub use call::{Call, Wishes};
+pub use clock::Clock;
+pub use log::{LogWriter, old};
+pub use relay::Relay;
+pub use reply::{REQUEST_ID, Reply, ReplyBody};
+pub use snapshot::{BadRules, Snapshot, dialect_of};
+
+use crate::drive::operation_name;
+use crate::journal::Journal;
+use crate::metrics::Metrics;
+use crate::operation::Operation;
+use crate::relay::Out;
+use crate::sessions::Sessions;
+use crate::upstream::Upstream;
+
+/// Everything requests share.
+#[derive(Debug)]
+pub struct Engine {
+    snapshot: ArcSwap<Snapshot>,
+    upstream: ArcSwap<Upstream>,
+    log: ArcSwapOption<LogWriter>,
+    pub(crate) clock: Clock,
+    pub(crate) sessions: Sessions,
+    pub(crate) journal: Journal,
+    pub(crate) metrics: Metrics,
+    /// Names used as labels, made once.
+    words: HashMap<&'static str, Arc<str>>,
+}
+
+/// Why the engine cannot start or take a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The classification rules do not compile.
+    #[error(transparent)]
+    Rules(#[from] BadRules),
+    /// The decision log cannot be opened.
+    #[error("cannot write the decision log `{path}`")]
+    Log {
+        /// Its path.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Engine {
+    /// Starts with a configuration. Needs a tokio runtime.
+    pub fn start(config: Config) -> Result<Arc<Self>, EngineError> {
+        let log = config.decision_log.as_ref().map(open_log).transpose()?;
+        let connect = connect_timeout(&config);
+        let snapshot = Snapshot::new(config)?;
+        Ok(Arc::new(Self {
+            upstream: ArcSwap::from_pointee(Upstream::new(connect)),
+            snapshot: ArcSwap::from_pointee(snapshot),
+            log: ArcSwapOption::from_pointee(log),
+            clock: Clock::start(),
+            sessions: Sessions::default(),
+            journal: Journal::default(),
+            metrics: Metrics::default(),
+            words: words(),
+        }))
+    }
+
+    /// Puts another configuration in force for requests that come from now on.
+    pub fn reload(&self, config: Config) -> Result<(), EngineError> {
+        let before = self.snapshot();
+        let log_changed = before.config.decision_log != config.decision_log;
+        let log = config.decision_log.as_ref().filter(|_| log_changed).map(open_log).transpose()?;
+        let connect = connect_timeout(&config);
+        let connect_changed = connect_timeout(&before.config) != connect;
+        self.snapshot.store(Arc::new(before.next(config)?));
+        if log_changed {
+            self.log.store(log.map(Arc::new));
+        }
+        if connect_changed {
+            self.upstream.store(Arc::new(Upstream::new(connect)));
+        }
+        Ok(())
+    }
+
+    /// The configuration in force.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// The driver's clock.
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Answers a call.
+    pub async fn call(self: &Arc<Self>, call: Call) -> Reply {
+        let call = Arc::new(call);
+        if !self.journal.is_empty()
+            && let Some(kept) = self.journal.take(self.journal.key(&call), self.clock.now())
+        {
+            self.metrics.journal_hits.fetch_add(1, Ordering::Relaxed);
+            return Reply { status: kept.status, headers: kept.headers, body: ReplyBody::Whole(kept.body) };
+        }
+        let operation = match Operation::plan(self, Arc::clone(&call)) {
+            Ok(operation) => operation,
+            Err(verdict) => return drive::unplanned(&call, *verdict),
+        };
+        match call.route.operation {
+            _ if operation.plain => self.pass_through(operation).await,
+            Asked::Generate(format) if call.envelope.stream => {
+                let out = Out::default();
+                let framing = call.envelope.framing;
+                let beat = Some(heartbeat::bytes(format, framing));
+                let driver = Box::pin(drive::stream(operation, format, out.clone()));
+                Relay::reply(self, out, driver, beat, early_head(&call, framing)).await
+            }
+            Asked::Generate(format) => self.whole(operation, Some(format)).await,
+            Asked::CountTokens | Asked::Embed | Asked::ListModels => self.whole(operation, None).await,
+            Asked::Other => self.pass_through(operation).await,
+        }
+    }
+
+    /// Everything that is counted, as Prometheus reads it.
+    pub fn metrics(&self) -> String {
+        if let Some(log) = self.log.load().as_deref() {
+            self.metrics.log_lost.store(log.lost(), Ordering::Relaxed);
+        }
+        self.metrics.render(&self.snapshot(), self.clock.now())
+    }
+
+    /// How many sessions are known.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Writes what is still on its way to the decision log.
+    pub fn flush(&self) {
+        if let Some(log) = self.log.load_full() {
+            log.flush();
+        }
+    }
+
+    /// An answer that nobody looks into.
+    async fn pass_through(self: &Arc<Self>, operation: Operation) -> Reply {
+        let out = Out::default();
+        let driver = Box::pin(drive::pass_through(operation, out.clone()));
+        Relay::reply(self, out, driver, None, HeaderMap::new()).await
+    }
+
+    /// An answer in one piece is made by a task of its own where the journal may want it: a client
+    /// that leaves does not take it along.
+    async fn whole(self: &Arc<Self>, operation: Operation, format: Option<steadfast_dialect::Format>) -> Reply {
+        let (alive, gone) = oneshot::channel();
+        if format.is_none() || operation.policy().journal.is_zero() {
+            let reply = drive::whole(operation, format, gone).await;
+            drop(alive);
+            return reply;
+        }
+        let call = Arc::clone(&operation.call);
+        let made = tokio::spawn(drive::whole(operation, format, gone)).await;
+        drop(alive);
+        made.unwrap_or_else(|_| {
+            let reason = steadfast_core::decision::Reason::NothingRunning;
+            let told = "Steadfast failed inside; please report this";
+            drive::unplanned(&call, reply::Verdict::of(reason, told, None, None))
+        })
+    }
+
+    pub(crate) fn upstream(&self) -> Guard<Arc<Upstream>> {
+        self.upstream.load()
+    }
+
+    pub(crate) fn log(&self) -> Option<Arc<LogWriter>> {
+        self.log.load_full()
+    }
+
+    pub(crate) fn forget_kept(&self, key: journal::Key) {
+        drop(self.journal.take(key, self.clock.now()));
+    }
+
+    pub(crate) fn breaker_changed(&self, endpoint: &Arc<str>, transition: &Transition) {
+        let state = self.word(transition.to.name());
+        self.metrics.breaker_changes.add([endpoint, &state], 1);
+        tracing::info!(%endpoint, state = transition.to.name(), "breaker changed");
+    }
+
+    pub(crate) fn count_attempt(&self, place: Option<&Place>, result: &'static str) {
+        if let Some(place) = place {
+            self.metrics.attempts.add([&place.endpoint, &self.word(result)], 1);
+        }
+    }
+
+    pub(crate) fn count_decision(&self, decision: &Decision) {
+        self.metrics.decisions.add([&self.word(decision.kind.as_str()), &self.word(decision.step)], 1);
+    }
+
+    pub(crate) fn count_tokens(&self, snapshot: &Snapshot, place: Option<&Place>, usage: Usage) {
+        let Some(place) = place else { return };
+        let model = self.model_label(snapshot, &place.model);
+        if usage.input_tokens > 0 {
+            self.metrics.tokens.add([&model, &self.word("input")], usage.input_tokens);
+        }
+        if usage.output_tokens > 0 {
+            self.metrics.tokens.add([&model, &self.word("output")], usage.output_tokens);
+        }
+    }
+
+    pub(crate) fn count_request(&self, snapshot: &Snapshot, call: &Call, outcome: &Outcome, took: Duration) {
+        let model = match &call.envelope.model {
+            Some(model) => self.model_label(snapshot, model),
+            None => self.word("none"),
+        };
+        let operation = self.word(operation_name(call.route.operation));
+        self.metrics.requests.add([&operation, &model, &self.word(outcome.name())], 1);
+        self.metrics.request_seconds.record(took);
+    }
+
+    /// Only configured names become labels: clients may send any number of others.
+    fn model_label(&self, snapshot: &Snapshot, model: &str) -> Arc<str> {
+        match snapshot.config.catalogue.model(model) {
+            Some(model) => Arc::clone(&model.name),
+            None => self.word("other"),
+        }
+    }
+
+    fn word(&self, word: &'static str) -> Arc<str> {
+        self.words.get(word).map_or_else(|| word.into(), Arc::clone)
+    }
+}
+
+fn open_log(settings: &DecisionLog) -> Result<LogWriter, EngineError> {
+    LogWriter::open(settings).map_err(|source| EngineError::Log { path: settings.path.clone(), source })
+}
+
+/// The longest any policy allows: one connection serves them all.
+fn connect_timeout(config: &Config) -> Duration {
+    let policies = config.projects.values().map(|project| project.policy.timeouts.connect);
+    policies.max().unwrap_or(Duration::from_secs(10))
+}
+
+/// The head of a stream that begins before its answer does.
+fn early_head(call: &Call, framing: Framing) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let kind = match framing {
+        Framing::Sse => "text/event-stream",
+        Framing::JsonArray => "application/json",
+    };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Ok(id) = HeaderValue::from_str(&call.id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers
+}
+
+/// Every label value that is a word of ours.
+fn words() -> HashMap<&'static str, Arc<str>> {
+    let steps = ["retry", "fallback", "escalate", "repair", "defer", "ask", "restart", "degrade", "give_up", "park"];
+    let others = ["ok", "input", "output", "other", "none", "closed", "open", "half_open"];
+    let outcomes = ["succeeded", "gave_up", "degraded", "cancelled"];
+    let operations = ["chat", "responses", "messages", "gemini", "count_tokens", "embed", "models"];
+    let kinds = FailureKind::ALL.into_iter().map(FailureKind::as_str);
+    let all = steps.into_iter().chain(others).chain(outcomes).chain(operations).chain(kinds);
+    all.map(|word| (word, Arc::from(word))).collect()
+}

@@ -1,0 +1,247 @@
+//! The decision log on disk: lines of JSON, in files that are begun anew at a set size.
+//!
+//! A thread of its own writes them. Requests hand over records through a bounded queue and never
+//! wait: where the disk does not keep up, lines are lost, counted, and said once.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use steadfast_config::DecisionLog;
+use steadfast_core::record::Record;
+
+/// Lines under way to the disk; a second of them at full load.
+const QUEUE_MAX: usize = 65_536;
+
+/// Writes the decision log.
+#[derive(Clone, Debug)]
+pub struct LogWriter {
+    queue: SyncSender<Message>,
+    lost: Arc<AtomicU64>,
+}
+
+enum Message {
+    Line(Box<Record>),
+    /// Answer when everything before this is on its way to the disk.
+    Flush(SyncSender<()>),
+}
+
+impl LogWriter {
+    /// Opens the log and starts its thread.
+    pub fn open(settings: &DecisionLog) -> io::Result<Self> {
+        let mut files = Files::open(settings)?;
+        let (queue, lines) = sync_channel(QUEUE_MAX);
+        let lost = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&lost);
+        std::thread::Builder::new()
+            .name("decision-log".to_owned())
+            .spawn(move || write_all(&mut files, &lines, &count))?;
+        Ok(Self { queue, lost })
+    }
+
+    /// Hands a line over; never waits.
+    pub(crate) fn write(&self, record: Record) {
+        match self.queue.try_send(Message::Line(Box::new(record))) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                if self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
+                    tracing::warn!("the decision log cannot keep up: lines are being lost");
+                }
+            }
+        }
+    }
+
+    /// How many lines were lost.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything handed over so far is written, for a moment at most.
+    pub fn flush(&self) {
+        let (done, wait) = sync_channel(1);
+        if self.queue.send(Message::Flush(done)).is_ok() {
+            // A disk that hangs must not hold up the shutdown.
+            let _ = wait.recv_timeout(Duration::from_secs(5));
+        }
+    }
+}
+
+fn write_all(files: &mut Files, lines: &Receiver<Message>, lost: &AtomicU64) {
+    let mut failing = false;
+    while let Ok(first) = lines.recv() {
+        let mut next = Some(first);
+        let mut flushed = Vec::new();
+        while let Some(message) = next {
+            match message {
+                Message::Flush(done) => flushed.push(done),
+                Message::Line(record) => match files.write(&record) {
+                    Ok(()) if failing => {
+                        failing = false;
+                        tracing::info!(path = %files.path.display(), "the decision log can be written again");
+                    }
+                    Ok(()) => {}
+                    Err(error) => {
+                        lost.fetch_add(1, Ordering::Relaxed);
+                        if !std::mem::replace(&mut failing, true) {
+                            tracing::warn!(path = %files.path.display(), %error, "cannot write the decision log");
+                        }
+                    }
+                },
+            }
+            next = lines.try_recv().ok();
+        }
+        if let Err(error) = files.out.flush()
+            && !std::mem::replace(&mut failing, true)
+        {
+            tracing::warn!(path = %files.path.display(), %error, "cannot write the decision log");
+        }
+        for done in flushed {
+            let _ = done.send(());
+        }
+    }
+}
+
+/// `decisions.jsonl`, and before it `decisions.jsonl.1` (the newest old one) and so on.
+struct Files {
+    path: PathBuf,
+    out: BufWriter<File>,
+    bytes: u64,
+    rotate_bytes: u64,
+    keep: u32,
+}
+
+impl Files {
+    fn open(settings: &DecisionLog) -> io::Result<Self> {
+        let path = PathBuf::from(&settings.path);
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)?;
+        }
+        let file = append(&path)?;
+        let bytes = file.metadata()?.len();
+        let mut files = Self {
+            out: BufWriter::with_capacity(64 * 1024, file),
+            path,
+            bytes,
+            rotate_bytes: settings.rotate_bytes,
+            keep: settings.keep,
+        };
+        files.end_torn_line()?;
+        Ok(files)
+    }
+
+    /// A process that was killed may have left half a line: the next must not be glued to it.
+    fn end_torn_line(&mut self) -> io::Result<()> {
+        use io::{Read as _, Seek as _, SeekFrom};
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            self.out.write_all(b"\n")?;
+            self.bytes += 1;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        if self.bytes > 0 && self.bytes + line.len() as u64 > self.rotate_bytes {
+            self.rotate()?;
+        }
+        self.out.write_all(&line)?;
+        self.bytes += line.len() as u64;
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        for number in (1..self.keep).rev() {
+            let (from, to) = (old(&self.path, number), old(&self.path, number + 1));
+            if from.exists() {
+                std::fs::rename(from, to)?;
+            }
+        }
+        if self.keep > 0 {
+            std::fs::rename(&self.path, old(&self.path, 1))?;
+        } else {
+            std::fs::remove_file(&self.path)?;
+        }
+        self.out = BufWriter::with_capacity(64 * 1024, append(&self.path)?);
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+/// The file for the owner alone: it names sessions and projects.
+fn append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The name of an old file of the log.
+pub fn old(path: &Path, number: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use steadfast_core::Timestamp;
+    use steadfast_core::record::Event;
+
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("steadfast-log-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    fn record(request: &str) -> Record {
+        Record::new(Timestamp::from_millis(1), Event::Start, request.into())
+    }
+
+    #[test]
+    fn files_are_begun_anew_and_only_so_many_kept() {
+        let folder = folder("rotate");
+        let path = folder.join("sub/decisions.jsonl");
+        let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 200, keep: 2 };
+        let log = LogWriter::open(&settings).unwrap();
+        for number in 0..20 {
+            log.write(record(&format!("r{number}")));
+        }
+        log.flush();
+        let newest = std::fs::read_to_string(&path).unwrap();
+        assert!(newest.contains("\"r19\"") && newest.len() <= 200, "{newest}");
+        assert!(old(&path, 1).exists() && old(&path, 2).exists() && !old(&path, 3).exists());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn half_a_line_left_by_a_kill_does_not_spoil_the_next() {
+        let folder = folder("torn");
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("decisions.jsonl");
+        std::fs::write(&path, "{\"time\":1,\"eve").unwrap();
+        let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 1 << 20, keep: 2 };
+        let log = LogWriter::open(&settings).unwrap();
+        log.write(record("r1"));
+        log.flush();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let last = text.lines().last().unwrap();
+        assert_eq!(serde_json::from_str::<Record>(last).unwrap().request.as_ref(), "r1");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,398 @@
+//! One request under way: its recovery, its line in the log, and what happens if it is dropped.
+//!
+//! Dropping an operation at any await is safe: the core is told that the caller left, so breakers
+//! are not charged, money is settled and the log has an end.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue};
+use steadfast_core::context::{FailedAttempt, PartLimits, retry_note};
+use steadfast_core::cost::Usage;
+use steadfast_core::decision::{Decision, Reason, Target};
+use steadfast_core::policy::{Policy, StepTable, StreamMode};
+use steadfast_core::record::{Event, Place, Record};
+use steadfast_core::recovery::{Action, Attempt, Face, Outcome, Plan, Recovery};
+use steadfast_core::route::{Abilities, Needs};
+use steadfast_core::world::{Session, Turn, World};
+use steadfast_core::{Failure, Instant};
+use steadfast_dialect::Operation as Asked;
+
+use crate::Engine;
+use crate::call::Call;
+use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, STEPS, Verdict};
+use crate::snapshot::Snapshot;
+use crate::trouble::Trouble;
+
+/// The most output tokens reserved for a request that does not say.
+const OUTPUT_TOKENS_DEFAULT: u32 = 4096;
+
+/// Heads have limits: a story of more steps than this is in the log.
+const STEPS_IN_HEADER_MAX: usize = 16;
+
+/// One request under way.
+pub(crate) struct Operation {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) call: Arc<Call>,
+    pub(crate) mode: StreamMode,
+    /// Switched off: a plain proxy.
+    pub(crate) plain: bool,
+    /// What requests share; a plain proxy shares nothing that could refuse.
+    world: Arc<World>,
+    recovery: Recovery,
+    started: Instant,
+    attempt: Option<(Attempt, Instant)>,
+    served_by: Option<Target>,
+    steps: Vec<&'static str>,
+    last: Option<Trouble>,
+    tokens_seen: u64,
+    over: bool,
+}
+
+/// What the driver does next.
+pub(crate) enum Next {
+    Attempt(Attempt),
+    Failed(Box<Verdict>),
+}
+
+impl Operation {
+    /// Plans a request; an error says why it cannot even start.
+    pub(crate) fn plan(engine: &Arc<Engine>, call: Arc<Call>) -> Result<Self, Box<Verdict>> {
+        let snapshot = engine.snapshot();
+        let now = engine.clock.now();
+        let configured = snapshot.config.project(Some(&call.project));
+        let plain = !snapshot.config.enabled || !configured.enabled;
+        let policy = if plain { plain_policy(&configured.policy) } else { effective_policy(&configured.policy, &call) };
+        let name = call.envelope.model.as_deref().unwrap_or(&call.path);
+        let route = match &call.wishes.chain {
+            None => snapshot.route(configured, name, call.route.family),
+            Some(chain) => {
+                let made = snapshot.route_with_chain(policy.vendor_boundary, name, chain, call.route.family);
+                Arc::new(made.map_err(|error| Box::new(bad_chain(&error)))?)
+            }
+        };
+        let project = snapshot.project(&configured.name).ok_or_else(|| Box::new(no_project()))?;
+        project.spend.roll(engine.clock.day());
+        let session = match &call.session {
+            Some(id) => engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now),
+            None => Arc::new(Session::new(configured.usd_micros_per_session)),
+        };
+        let plan = Plan {
+            needs: needs(&call),
+            face: Face::GATEWAY,
+            project: Arc::clone(project),
+            session,
+            turn: if call.envelope.continues_turn { Turn::Continues } else { Turn::New },
+            time_limit: call.wishes.client_waits.filter(|_| !call.envelope.stream),
+            restarts_used: 0,
+            seed: fastrand::u64(..),
+            policy: Arc::clone(&policy),
+            route,
+        };
+        let mode = policy.stream;
+        let operation = Self {
+            engine: Arc::clone(engine),
+            mode,
+            plain,
+            world: Arc::clone(if plain { &snapshot.plain_world } else { &snapshot.world }),
+            recovery: Recovery::start(plan, now),
+            started: now,
+            attempt: None,
+            served_by: None,
+            steps: Vec::new(),
+            last: None,
+            tokens_seen: 0,
+            over: false,
+            snapshot,
+            call,
+        };
+        operation.log_start();
+        Ok(operation)
+    }
+
+    /// Waits as long as the core says, and returns with an attempt to make or the end.
+    pub(crate) async fn next(&mut self) -> Next {
+        loop {
+            let now = self.engine.clock.now();
+            match self.recovery.next(&self.world, now) {
+                Action::Attempt(attempt) => {
+                    self.attempt = Some((attempt, now));
+                    self.log_attempt(&attempt);
+                    return Next::Attempt(attempt);
+                }
+                Action::Wait(until) | Action::Restart(until) => self.engine.clock.sleep_until(until).await,
+                Action::Decided(decision) => self.decided(&decision, None),
+                Action::Done(outcome) => return Next::Failed(Box::new(self.finish(&outcome))),
+                // A gateway has nobody to ask and nothing to repair: the core is told so by its
+                // face. Should it ask all the same, the answer is no.
+                Action::Ask(_) | Action::Defer => {
+                    let answer = steadfast_core::recovery::Answer::No;
+                    if let Some(decision) = self.recovery.answered(answer, &self.world, now) {
+                        self.decided(&decision, None);
+                    }
+                }
+                Action::Repair => {
+                    if let Some(decision) = self.recovery.repaired(false, &self.world, now) {
+                        self.decided(&decision, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The attempt served.
+    pub(crate) fn succeeded(&mut self, usage: Option<steadfast_dialect::watch::Usage>) {
+        let Some((attempt, began)) = self.attempt.take() else { return };
+        let now = self.engine.clock.now();
+        let counted = usage.map(|usage| Usage { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens });
+        let transition = self.recovery.succeeded(counted.unwrap_or_default(), &self.world, now);
+        self.served_by = Some(attempt.target);
+        self.over = true;
+        let place = self.place(attempt.target);
+        self.engine.count_attempt(place.as_ref(), "ok");
+        self.engine.count_tokens(&self.snapshot, place.as_ref(), counted.unwrap_or_default());
+        if let (Some(transition), Some(place)) = (transition, &place) {
+            self.engine.breaker_changed(&place.endpoint, &transition);
+        }
+        self.log(Record {
+            attempt: Some(attempt.number),
+            target: place,
+            latency_ms: Some(millis(now.since(began))),
+            usage: counted,
+            ..self.line(Event::Success)
+        });
+        self.log_outcome(&Outcome::Succeeded(attempt.target));
+    }
+
+    /// The attempt failed; what follows is for [`Operation::next`] to say.
+    pub(crate) fn failed(&mut self, trouble: Trouble) {
+        self.report(trouble, Recovery::failed);
+    }
+
+    /// The attempt failed and its answer cannot be taken back.
+    pub(crate) fn broke_off(&mut self, trouble: Trouble) -> Box<Verdict> {
+        self.report(trouble, Recovery::broke_off);
+        Box::new(self.finish(&Outcome::GaveUp(Reason::AlreadyBegun)))
+    }
+
+    fn report(&mut self, trouble: Trouble, tell: fn(&mut Recovery, Failure, Usage, &World, Instant) -> Decision) {
+        let Some((attempt, began)) = self.attempt.take() else { return };
+        let now = self.engine.clock.now();
+        let provider = self.snapshot.config.endpoint(attempt.target.endpoint).map_or("", |e| e.dialect.vendor());
+        let failure = trouble.classify(&self.snapshot.classifier, provider, self.engine.clock.wall());
+        let usage = trouble.usage;
+        let decision = tell(&mut self.recovery, failure.clone(), usage, &self.world, now);
+        self.last = Some(trouble);
+        let place = self.place(attempt.target);
+        self.engine.count_attempt(place.as_ref(), failure.kind.as_str());
+        self.decided(&decision, Some((&failure, now.since(began), usage)));
+    }
+
+    fn decided(&mut self, decision: &Decision, failed: Option<(&Failure, Duration, Usage)>) {
+        self.engine.count_decision(decision);
+        if decision.step != "give_up" && self.steps.len() < STEPS_IN_HEADER_MAX {
+            self.steps.push(decision.step);
+        }
+        if let (Some(transition), Some(place)) = (&decision.breaker, self.place(decision.from)) {
+            self.engine.breaker_changed(&place.endpoint, transition);
+        }
+        let bare = self.line(Event::Decision);
+        let bare = match failed {
+            Some((failure, latency, usage)) => Record {
+                latency_ms: Some(millis(latency)),
+                usage: (usage != Usage::default()).then_some(usage),
+                ..bare.with_failure(failure)
+            },
+            None => bare,
+        };
+        self.log(Record {
+            from: self.place(decision.from),
+            to: decision.to.and_then(|to| self.place(to)),
+            ..bare.with_decision(decision, &self.world)
+        });
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Verdict {
+        self.over = true;
+        self.log_outcome(outcome);
+        let reason = match outcome {
+            Outcome::GaveUp(reason) => *reason,
+            Outcome::Succeeded(_) | Outcome::Degraded | Outcome::Cancelled => Reason::CallerLeft,
+        };
+        let told = reason.in_world(&self.world).to_string();
+        let told = format!("Steadfast made {} attempts: {told}", self.recovery.attempts());
+        Verdict::of(reason, &told, self.recovery.last_failure(), self.last.take())
+    }
+
+    /// The headers that say what happened so far.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::with_capacity(8);
+        let text = |text: &str| HeaderValue::from_str(text).ok();
+        let mut put = |name, value: Option<HeaderValue>| {
+            if let Some(value) = value {
+                headers.insert(name, value);
+            }
+        };
+        put(REQUEST_ID, text(&self.call.id));
+        put(ATTEMPTS, Some(HeaderValue::from(self.recovery.attempts())));
+        if !self.steps.is_empty() {
+            put(STEPS, text(&self.steps.join(", ")));
+        }
+        let target = self.attempt.map(|(attempt, _)| attempt.target).or(self.served_by);
+        if let Some(place) = target.and_then(|target| self.place(target)) {
+            put(MODEL, text(&place.model));
+            put(ENDPOINT, text(&place.endpoint));
+        }
+        headers
+    }
+
+    /// How much of the answer has been seen: what a client that leaves is charged for.
+    pub(crate) fn note_tokens(&mut self, seen: u64) {
+        self.tokens_seen = seen;
+    }
+
+    /// The first content of a stream has come.
+    pub(crate) fn first_token(&self) {
+        let Some((_, began)) = self.attempt else { return };
+        self.engine.metrics.first_token_seconds.record(self.engine.clock.now().since(began));
+    }
+
+    /// What the model is told about the attempt before.
+    pub(crate) fn retry_note(&self) -> Option<String> {
+        let failure = self.recovery.last_failure()?;
+        let failed = FailedAttempt { kind: Some(failure.kind), message: &failure.message, ..FailedAttempt::default() };
+        Some(retry_note(&failed, PartLimits::default()))
+    }
+
+    /// The policy in force.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.recovery.plan().policy
+    }
+
+    /// The way of this request.
+    pub(crate) fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+
+    fn place(&self, target: Target) -> Option<Place> {
+        let model = Arc::clone(&self.recovery.plan().route.model(target.model.into())?.name);
+        let endpoint = Arc::clone(&self.world.endpoint(target.endpoint)?.name);
+        Some(Place { model, endpoint })
+    }
+
+    fn line(&self, event: Event) -> Record {
+        Record::new(self.engine.clock.wall(), event, Arc::clone(&self.call.id))
+    }
+
+    fn log(&self, record: Record) {
+        if let Some(log) = self.engine.log() {
+            log.write(record);
+        }
+    }
+
+    fn log_start(&self) {
+        if self.engine.log().is_none() {
+            return;
+        }
+        let Plan { policy, route, project, .. } = self.recovery.plan();
+        let places = route.chain().iter().flat_map(|model| {
+            let endpoints = model.endpoints.iter().filter_map(|served| self.world.endpoint(served.endpoint));
+            endpoints.map(|endpoint| Place { model: Arc::clone(&model.name), endpoint: Arc::clone(&endpoint.name) })
+        });
+        self.log(Record {
+            session: self.call.session.clone(),
+            project: Some(Arc::clone(&project.name)),
+            policy: Some(policy.name.as_str().into()),
+            chain: places.collect(),
+            attempts_max: Some(policy.attempts_max),
+            ..self.line(Event::Start)
+        });
+    }
+
+    fn log_attempt(&self, attempt: &Attempt) {
+        if self.engine.log().is_none() {
+            return;
+        }
+        self.log(Record {
+            attempt: Some(attempt.number),
+            target: self.place(attempt.target),
+            choice: Some(Cow::Borrowed(attempt.choice.name())),
+            ..self.line(Event::Attempt)
+        });
+    }
+
+    fn log_outcome(&self, outcome: &Outcome) {
+        let took = self.engine.clock.now().since(self.started);
+        self.engine.count_request(&self.snapshot, &self.call, outcome, took);
+        if self.engine.log().is_none() {
+            return;
+        }
+        let record = Record {
+            attempt: Some(self.recovery.attempts()),
+            latency_ms: Some(millis(took)),
+            ..self.line(Event::Outcome)
+        };
+        self.log(record.with_outcome(outcome, &self.world));
+    }
+}
+
+impl Drop for Operation {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        // The provider has read the question by now, if an attempt was running.
+        let input_tokens = if self.attempt.is_some() { u64::from(self.call.envelope.input_tokens) } else { 0 };
+        let usage = Usage { input_tokens, output_tokens: self.tokens_seen };
+        self.recovery.cancelled(usage, &self.world, self.engine.clock.now());
+        self.log_outcome(&Outcome::Cancelled);
+    }
+}
+
+/// One attempt, whatever comes of it.
+fn plain_policy(policy: &Policy) -> Arc<Policy> {
+    Arc::new(Policy { attempts_max: 1, on: StepTable::default(), stream: StreamMode::Fast, ..policy.clone() })
+}
+
+/// The project's policy with what this request wishes for itself.
+fn effective_policy(policy: &Arc<Policy>, call: &Call) -> Arc<Policy> {
+    let wishes = &call.wishes;
+    if wishes.stream.is_none() && wishes.deadline.is_none() && wishes.park.is_none() {
+        return Arc::clone(policy);
+    }
+    let mut own = Policy::clone(policy);
+    own.stream = wishes.stream.unwrap_or(own.stream);
+    own.park = wishes.park.unwrap_or(own.park);
+    own.deadline = wishes.deadline.unwrap_or(own.deadline);
+    Arc::new(own)
+}
+
+/// What the request asks of a model. Token counts are estimates, so the window is checked only
+/// against what is certain to be too much.
+fn needs(call: &Call) -> Needs {
+    let envelope = &call.envelope;
+    if !matches!(call.route.operation, Asked::Generate(_)) {
+        return Needs { input_tokens: envelope.input_tokens, ..Needs::default() };
+    }
+    Needs {
+        tokens: envelope.input_tokens / 4 * 3,
+        input_tokens: envelope.input_tokens,
+        output_tokens: envelope.output_tokens_max.unwrap_or(OUTPUT_TOKENS_DEFAULT),
+        abilities: Abilities { tools: envelope.tools, images: envelope.images, thinking: envelope.thinking },
+    }
+}
+
+fn bad_chain(error: &steadfast_core::route::RouteError) -> Verdict {
+    let failure = Failure::new(steadfast_core::FailureKind::InvalidRequest, "steadfast.chain");
+    Verdict::of(Reason::PolicyGivesUp, &format!("the header `x-steadfast-chain`: {error}"), Some(&failure), None)
+}
+
+fn no_project() -> Verdict {
+    Verdict::of(Reason::NoEndpoint, "the project is not configured", None, None)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,220 @@
+//! The way of an answer to its client: a driver puts pieces out, the connection takes them.
+//!
+//! The driver is a future that lives inside the response body and runs only while the client's
+//! connection asks for more. So a slow reader slows the upstream, a client that leaves drops the
+//! driver with everything it holds, and no task or channel stands between the two sockets.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode};
+use http_body::{Body, Frame};
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::Engine;
+use crate::journal::Key;
+use crate::reply::{Reply, ReplyBody};
+
+/// What may wait for the client before the upstream is not read any further.
+const QUEUED_BYTES_MAX: usize = 64 * 1024;
+
+/// A stream that is silent for this long gets a heartbeat. It is also how long a request may take
+/// before its head goes out: once that is sent the status is spent, so it is not sent early.
+pub(crate) const HEARTBEAT_EVERY: Duration = Duration::from_secs(12);
+
+/// Where a driver puts what goes to the client.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Out(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    head: Option<Head>,
+    /// The head is out, or will be: there is no way back to another status.
+    begun: bool,
+    pieces: VecDeque<Bytes>,
+    queued_bytes: usize,
+    /// The journal keeps this answer until the client has it all.
+    kept: Option<Key>,
+}
+
+/// The head of a response.
+#[derive(Debug)]
+enum Head {
+    Whole(Reply),
+    Stream(StatusCode, HeaderMap),
+}
+
+type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A response body that drives its own making.
+pub struct Relay {
+    engine: Arc<Engine>,
+    driver: Option<Driver>,
+    out: Out,
+    heartbeat: Option<(&'static [u8], Pin<Box<Sleep>>)>,
+}
+
+impl Out {
+    /// Answers in one piece, with its own status. Only before the head is out.
+    pub(crate) fn answer(&self, reply: Reply) {
+        let mut state = self.lock();
+        state.begun = true;
+        state.head = Some(Head::Whole(reply));
+    }
+
+    /// Sends the head of a stream, where it is not out yet.
+    pub(crate) fn begin(&self, status: StatusCode, headers: HeaderMap) {
+        let mut state = self.lock();
+        if !std::mem::replace(&mut state.begun, true) {
+            state.head = Some(Head::Stream(status, headers));
+        }
+    }
+
+    /// Whether the head is out.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.lock().begun
+    }
+
+    /// The journal keeps this answer; it may forget it when the client has it all.
+    pub(crate) fn is_kept(&self, key: Key) {
+        self.lock().kept = Some(key);
+    }
+
+    /// Puts a piece out, and waits while too many are waiting.
+    pub(crate) async fn send(&self, piece: Bytes) {
+        if piece.is_empty() {
+            return;
+        }
+        {
+            let mut state = self.lock();
+            state.queued_bytes += piece.len();
+            state.pieces.push_back(piece);
+            if state.queued_bytes <= QUEUED_BYTES_MAX {
+                return;
+            }
+        }
+        // Nobody needs to be woken: the body that polls this driver takes the pieces out and then
+        // polls it again.
+        poll_fn(|_| if self.lock().queued_bytes <= QUEUED_BYTES_MAX { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    /// Everything that is waiting, in one piece.
+    fn take(&self) -> Option<Bytes> {
+        let mut state = self.lock();
+        let bytes = std::mem::take(&mut state.queued_bytes);
+        if state.pieces.len() <= 1 {
+            return state.pieces.pop_front();
+        }
+        let mut joined = BytesMut::with_capacity(bytes);
+        for piece in state.pieces.drain(..) {
+            joined.extend_from_slice(&piece);
+        }
+        Some(joined.freeze())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Relay {
+    /// Runs a driver until it knows how the response begins, and makes the response.
+    ///
+    /// `heartbeat` is what keeps the client waiting; without one it waits as long as it takes.
+    pub(crate) async fn reply(
+        engine: &Arc<Engine>,
+        out: Out,
+        driver: Driver,
+        heartbeat: Option<&'static [u8]>,
+        early_head: HeaderMap,
+    ) -> Reply {
+        engine.metrics.streams_open.fetch_add(1, Ordering::Relaxed);
+        let heartbeat = heartbeat.map(|beat| (beat, Box::pin(sleep(HEARTBEAT_EVERY))));
+        let mut relay = Self { engine: Arc::clone(engine), driver: Some(driver), out, heartbeat };
+        let head = poll_fn(|cx| relay.poll_head(cx)).await;
+        match head {
+            Some(Head::Whole(reply)) => reply,
+            Some(Head::Stream(status, headers)) => Reply { status, headers, body: ReplyBody::Stream(relay) },
+            None => Reply { status: StatusCode::OK, headers: early_head, body: ReplyBody::Stream(relay) },
+        }
+    }
+
+    /// The head; none where the client must not wait any longer for it.
+    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Option<Head>> {
+        self.poll_driver(cx);
+        let mut state = self.out.lock();
+        if let Some(head) = state.head.take() {
+            return Poll::Ready(Some(head));
+        }
+        let due = match &mut self.heartbeat {
+            Some((_, due)) => due.as_mut().poll(cx).is_ready(),
+            None => false,
+        };
+        // A driver that ended without a word has nothing to say: an empty stream.
+        if due || self.driver.is_none() {
+            state.begun = true;
+            return Poll::Ready(None);
+        }
+        Poll::Pending
+    }
+
+    fn poll_driver(&mut self, cx: &mut Context<'_>) {
+        if let Some(driver) = &mut self.driver
+            && driver.as_mut().poll(cx).is_ready()
+        {
+            self.driver = None;
+        }
+    }
+}
+
+impl Body for Relay {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        // The driver first: it reads whatever the upstream has ready, so that many small events
+        // become one write.
+        self.poll_driver(cx);
+        if let Some(piece) = self.out.take() {
+            if let Some((_, due)) = &mut self.heartbeat {
+                due.as_mut().reset(Instant::now() + HEARTBEAT_EVERY);
+            }
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        }
+        if self.driver.is_none() {
+            let kept = self.out.lock().kept.take();
+            if let Some(key) = kept {
+                self.engine.forget_kept(key);
+            }
+            return Poll::Ready(None);
+        }
+        if let Some((beat, due)) = &mut self.heartbeat
+            && due.as_mut().poll(cx).is_ready()
+        {
+            due.as_mut().reset(Instant::now() + HEARTBEAT_EVERY);
+            // Registers the timer anew.
+            let _ = due.as_mut().poll(cx);
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(beat)))));
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.engine.metrics.streams_open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relay").field("driving", &self.driver.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! What goes back to the client: answers with what happened in their headers, and final failures
+//! in the shape of the client's own format.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use steadfast_core::decision::Reason;
+use steadfast_core::route::Unfit;
+use steadfast_core::{Failure, FailureKind, redact};
+use steadfast_dialect::{Family, Final, error};
+
+use crate::relay::Relay;
+use crate::trouble::Trouble;
+
+/// Names the request in every answer.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-steadfast-request");
+/// The model that answered.
+pub(crate) const MODEL: HeaderName = HeaderName::from_static("x-steadfast-model");
+/// The endpoint that answered.
+pub(crate) const ENDPOINT: HeaderName = HeaderName::from_static("x-steadfast-endpoint");
+/// How many attempts were made.
+pub(crate) const ATTEMPTS: HeaderName = HeaderName::from_static("x-steadfast-attempts");
+/// The steps that were taken, in order.
+pub(crate) const STEPS: HeaderName = HeaderName::from_static("x-steadfast-steps");
+/// Tells SDKs that the retries have been made.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// A response to the client.
+#[derive(Debug)]
+pub struct Reply {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: ReplyBody,
+}
+
+/// The body of a response to the client.
+#[derive(Debug)]
+pub enum ReplyBody {
+    /// All of it.
+    Whole(Bytes),
+    /// As it comes.
+    Stream(Relay),
+}
+
+/// Why a request failed for good.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) status: StatusCode,
+    pub(crate) kind: FailureKind,
+    pub(crate) message: String,
+    pub(crate) retry_after: Option<Duration>,
+    /// The provider's own last word, where it can be passed on as it is.
+    pub(crate) said: Option<Trouble>,
+}
+
+impl Verdict {
+    /// What to say when nothing is left to try.
+    pub(crate) fn of(reason: Reason, told: &str, failure: Option<&Failure>, last: Option<Trouble>) -> Self {
+        let kind = match reason {
+            Reason::Money | Reason::PriceUnknown => FailureKind::QuotaExhausted,
+            Reason::NobodyFits(Unfit::Window) => FailureKind::ContextLimit,
+            Reason::NobodyFits(_) => FailureKind::InvalidRequest,
+            Reason::NoEndpoint => FailureKind::ModelUnavailable,
+            Reason::Deadline if failure.is_none() => FailureKind::Timeout,
+            _ => failure.map_or(FailureKind::Overloaded, |failure| failure.kind),
+        };
+        let wait = match reason {
+            Reason::NoTarget { wait, .. } => Some(wait),
+            _ => failure.and_then(|failure| failure.retry_after),
+        };
+        let ours = matches!(reason, Reason::Money | Reason::PriceUnknown | Reason::NobodyFits(_) | Reason::NoEndpoint);
+        let said = last.filter(|trouble| !ours && trouble.status.is_some_and(|s| s.as_u16() >= 400));
+        let status = said.as_ref().and_then(|trouble| trouble.status).unwrap_or(status_of(kind, reason));
+        let message =
+            match failure.map(|failure| failure.message.as_str()).filter(|message| !message.is_empty() && !ours) {
+                Some(message) => format!("{} ({told})", redact::redact(message)),
+                None => told.to_owned(),
+            };
+        Self { status, kind, message, retry_after: wait, said }
+    }
+
+    /// The response, in the client's own format.
+    pub(crate) fn reply(self, family: Family, mut headers: HeaderMap, request_id: &str) -> Reply {
+        let retry_after_s = self.retry_after.map(whole_seconds);
+        headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        if let Some(seconds) = retry_after_s {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        let body = match self.said {
+            Some(trouble) => {
+                for (name, value) in trouble.headers.iter().filter(|(name, _)| passes_back(name)) {
+                    if !headers.contains_key(name) {
+                        headers.append(name, value.clone());
+                    }
+                }
+                trouble.body
+            }
+            None => {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                error::body(family, &self.words(request_id, retry_after_s)).into()
+            }
+        };
+        Reply { status: self.status, headers, body: ReplyBody::Whole(body) }
+    }
+
+    /// The same for a stream whose head is out.
+    pub(crate) fn words<'a>(&'a self, request_id: &'a str, retry_after_s: Option<u64>) -> Final<'a> {
+        let (status, kind) = (self.status.as_u16(), self.kind.as_str());
+        Final { status, kind, message: &self.message, retry_after_s, request_id }
+    }
+}
+
+/// Whole seconds, upwards: a client that comes a fraction too early comes twice.
+pub(crate) fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// Which headers of a provider's response go on to the client: all but those of the connection,
+/// those about bytes that may have changed, and advice that is ours to give.
+pub(crate) fn passes_back(name: &HeaderName) -> bool {
+    const OURS: [&str; 13] = [
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "content-length",
+        "content-encoding",
+        "retry-after",
+        "retry-after-ms",
+        "x-should-retry",
+    ];
+    !OURS.contains(&name.as_str()) && !name.as_str().starts_with("x-steadfast-")
+}
+
+/// The status that says a kind best, where no provider said one.
+fn status_of(kind: FailureKind, reason: Reason) -> StatusCode {
+    match (kind, reason) {
+        (_, Reason::Money | Reason::PriceUnknown) => StatusCode::PAYMENT_REQUIRED,
+        (_, Reason::Deadline) | (FailureKind::Timeout, _) => StatusCode::GATEWAY_TIMEOUT,
+        (FailureKind::RateLimit | FailureKind::QuotaExhausted, _) => StatusCode::TOO_MANY_REQUESTS,
+        (FailureKind::Overloaded, _) => StatusCode::SERVICE_UNAVAILABLE,
+        (FailureKind::ModelUnavailable | FailureKind::StateLost, _) => StatusCode::NOT_FOUND,
+        (FailureKind::ContextLimit | FailureKind::ContentFilter | FailureKind::InvalidRequest, _) => {
+            StatusCode::BAD_REQUEST
+        }
+        (FailureKind::AuthError, _) => StatusCode::UNAUTHORIZED,
+        _ => StatusCode::BAD_GATEWAY,
+    }
+}

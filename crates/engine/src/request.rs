@@ -1,0 +1,86 @@
+//! The request an attempt sends: the client's own, with the target's address, name and credential.
+
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
+use http_body_util::Full;
+use steadfast_config::{Credential, Dialect, Endpoint};
+use steadfast_core::Transport;
+use steadfast_core::route::{Model, Served};
+
+use crate::call::Call;
+use crate::trouble::Trouble;
+
+/// Where each dialect expects its key.
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+
+/// Builds the request for one target; what cannot be sent is trouble of our own making.
+pub(crate) fn build(
+    call: &Call,
+    endpoint: &Endpoint,
+    model: &Model,
+    served: &Served,
+    body: &Bytes,
+) -> Result<Request<Full<Bytes>>, Trouble> {
+    let name = served.alias.as_ref().unwrap_or(&model.name);
+    let names_model = call.envelope.model.is_some();
+    let path = if names_model { call.route.path_with_model(&call.path, name) } else { call.path.clone() };
+    let mut address = endpoint.url.join(&path);
+    if let Some(query) = &call.query {
+        address.push('?');
+        address.push_str(query);
+    }
+    let uri = Uri::try_from(address).map_err(|error| unusable(Transport::Address, &error))?;
+    let body = if names_model { call.envelope.body_with_model(body, name) } else { body.clone() };
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = call.method.clone();
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers(call, endpoint)?;
+    Ok(request)
+}
+
+fn headers(call: &Call, endpoint: &Endpoint) -> Result<HeaderMap, Trouble> {
+    let mut headers = call.headers.clone();
+    // Answers are read on their way through; what is not compressed need not be unpacked.
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    match &endpoint.credential {
+        Credential::Client => {
+            for (name, value) in &call.credential {
+                headers.insert(name, value.clone());
+            }
+        }
+        Credential::Own(key) => {
+            let (name, text) = match endpoint.dialect {
+                Dialect::Anthropic => (X_API_KEY, key.expose().to_owned()),
+                Dialect::OpenAi => (AUTHORIZATION, format!("Bearer {}", key.expose())),
+                Dialect::Gemini => (X_GOOG_API_KEY, key.expose().to_owned()),
+            };
+            headers.insert(name, secret(&text).ok_or_else(|| no_key(endpoint, "is not plain text"))?);
+        }
+        Credential::Missing { wanted } => return Err(no_key(endpoint, &format!("was not found in {wanted}"))),
+    }
+    for (name, value) in &endpoint.headers {
+        let name = HeaderName::try_from(name.as_str()).map_err(|error| unusable(Transport::Address, &error))?;
+        headers.insert(name, secret(value.expose()).ok_or_else(|| no_key(endpoint, "has a header that is not text"))?);
+    }
+    Ok(headers)
+}
+
+/// A header value that no log shows.
+fn secret(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// A target without its key: said in the words the classifier knows for it.
+fn no_key(endpoint: &Endpoint, what: &str) -> Trouble {
+    let body = format!("authentication_error: the API key of the endpoint `{}` {what}", endpoint.name);
+    Trouble { body: body.into(), ..Trouble::response(http::StatusCode::UNAUTHORIZED, HeaderMap::new(), Bytes::new()) }
+        .unsent()
+}
+
+fn unusable(transport: Transport, error: &dyn std::error::Error) -> Trouble {
+    Trouble::transport(transport, error.to_string()).unsent()
+}

@@ -1,0 +1,172 @@
+//! One configuration in force, with everything that is known about its endpoints.
+//!
+//! A request keeps the snapshot it started with; a reload makes a new one that shares the
+//! endpoints and projects that did not change, so breakers and budgets survive it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use steadfast_config::{Config, Dialect};
+use steadfast_core::breaker;
+use steadfast_core::classify::Classifier;
+use steadfast_core::policy::VendorBoundary;
+use steadfast_core::route::{Model, Route};
+use steadfast_core::world::{self, World};
+use steadfast_dialect::Family;
+
+/// Routes are remembered up to this many names: clients choose the names.
+const ROUTES_MAX: usize = 4096;
+
+/// One configuration in force.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// What is configured.
+    pub config: Config,
+    /// What requests share.
+    pub world: Arc<World>,
+    /// The same endpoints for a plain proxy: nothing is remembered, nothing refused.
+    pub(crate) plain_world: Arc<World>,
+    pub(crate) classifier: Classifier,
+    endpoints: Vec<Arc<world::Endpoint>>,
+    projects: HashMap<String, Arc<world::Project>>,
+    /// Which project each key belongs to.
+    keys: HashMap<String, String>,
+    routes: Mutex<HashMap<Family, HashMap<String, HashMap<String, Arc<Route>>>>>,
+}
+
+/// A configuration that cannot be put in force.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use the classification rules")]
+pub struct BadRules(#[from] steadfast_core::classify::RuleError);
+
+impl Snapshot {
+    /// The first snapshot.
+    pub fn new(config: Config) -> Result<Self, BadRules> {
+        Self::build(config, None)
+    }
+
+    /// The snapshot that follows this one.
+    pub fn next(&self, config: Config) -> Result<Self, BadRules> {
+        Self::build(config, Some(self))
+    }
+
+    fn build(config: Config, before: Option<&Self>) -> Result<Self, BadRules> {
+        let classifier = Classifier::with_rules(&config.rules)?;
+        let endpoints: Vec<_> = config.endpoints.iter().map(|endpoint| shared_endpoint(endpoint, before)).collect();
+        let projects = config.projects.values().map(|project| (project.name.clone(), shared_project(project, before)));
+        let keys = config
+            .projects
+            .values()
+            .flat_map(|project| project.keys.iter().map(|key| (key.expose().to_owned(), project.name.clone())));
+        Ok(Self {
+            classifier,
+            world: Arc::new(World::sharing(endpoints.clone())),
+            plain_world: Arc::new(World::new(config.endpoints.iter().map(|e| plain_endpoint(&e.name)).collect())),
+            endpoints,
+            projects: projects.collect(),
+            keys: keys.collect(),
+            routes: Mutex::default(),
+            config,
+        })
+    }
+
+    /// The project a client's key belongs to.
+    pub fn project_of_key(&self, key: &str) -> Option<&str> {
+        self.keys.get(key).map(String::as_str)
+    }
+
+    /// What a project shares between its requests.
+    pub(crate) fn project(&self, name: &str) -> Option<&Arc<world::Project>> {
+        self.projects.get(name)
+    }
+
+    /// The way of a request for `model`. Only endpoints of the client's own family are on it.
+    pub(crate) fn route(&self, project: &steadfast_config::Project, model: &str, family: Family) -> Arc<Route> {
+        let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = routes.get(&family).and_then(|of_family| of_family.get(&project.name)?.get(model));
+        if let Some(route) = known {
+            return Arc::clone(route);
+        }
+        let dialect = dialect_of(family);
+        let route = Arc::new(self.narrow(self.config.route(project, model, dialect), family));
+        let of_family = routes.entry(family).or_default();
+        if of_family.values().map(HashMap::len).sum::<usize>() >= ROUTES_MAX {
+            of_family.clear();
+        }
+        of_family.entry(project.name.clone()).or_default().insert(model.to_owned(), Arc::clone(&route));
+        route
+    }
+
+    /// The same with a chain that this one request brings along; an error names the entry at fault.
+    pub(crate) fn route_with_chain(
+        &self,
+        boundary: VendorBoundary,
+        model: &str,
+        chain: &[Arc<str>],
+        family: Family,
+    ) -> Result<Route, steadfast_core::route::RouteError> {
+        let primary = match self.config.catalogue.model(model) {
+            Some(model) => Arc::clone(model),
+            None => Arc::new(self.config.unlisted(model, dialect_of(family))),
+        };
+        let unlisted = chain.iter().filter(|name| self.config.catalogue.model(name).is_none());
+        let unlisted: Vec<Model> = unlisted.map(|name| self.config.unlisted(name, dialect_of(family))).collect();
+        let catalogue = if unlisted.is_empty() {
+            None
+        } else {
+            let known = self.config.catalogue.models().map(|model| Model::clone(model));
+            Some(steadfast_core::route::Catalogue::new(known.chain(unlisted), Vec::new()))
+        };
+        let catalogue = catalogue.as_ref().unwrap_or(&self.config.catalogue);
+        catalogue.route(&primary, Some(chain), boundary).map(|route| self.narrow(route, family))
+    }
+
+    fn narrow(&self, route: Route, family: Family) -> Route {
+        let speaks = |id| self.config.endpoint(id).is_some_and(|endpoint| endpoint.dialect == dialect_of(family));
+        route.only_at(speaks)
+    }
+}
+
+/// The configuration's word for a family of formats.
+pub const fn dialect_of(family: Family) -> Dialect {
+    match family {
+        Family::OpenAi => Dialect::OpenAi,
+        Family::Anthropic => Dialect::Anthropic,
+        Family::Gemini => Dialect::Gemini,
+    }
+}
+
+/// An endpoint whose breaker never opens.
+fn plain_endpoint(name: &str) -> world::Endpoint {
+    let breaker = breaker::Settings { failures: u32::MAX, ratio: 1.0, floor: u32::MAX, ..breaker::Settings::default() };
+    world::Endpoint::new(name, breaker, 0.0, 0)
+}
+
+/// The endpoint as it was known, unless it became another: then what is known of it is not true.
+fn shared_endpoint(endpoint: &steadfast_config::Endpoint, before: Option<&Snapshot>) -> Arc<world::Endpoint> {
+    let same = before.and_then(|before| {
+        let position = before.config.endpoints.iter().position(|known| {
+            known.name == endpoint.name
+                && known.url == endpoint.url
+                && known.credential == endpoint.credential
+                && known.breaker == endpoint.breaker
+                && known.retry_share == endpoint.retry_share
+        })?;
+        before.endpoints.get(position)
+    });
+    let fresh =
+        || Arc::new(world::Endpoint::new(&endpoint.name, endpoint.breaker, endpoint.retry_share, fastrand::u64(..)));
+    same.map_or_else(fresh, Arc::clone)
+}
+
+/// The project with what it has spent; other limits make a new one of it.
+fn shared_project(project: &steadfast_config::Project, before: Option<&Snapshot>) -> Arc<world::Project> {
+    let known = before
+        .and_then(|before| before.projects.get(&project.name))
+        .filter(|known| known.spend.limit_usd_micros() == project.usd_micros_per_day);
+    let fresh = || {
+        let share = project.policy.fallback_share;
+        Arc::new(world::Project::new(&project.name, share, project.usd_micros_per_day))
+    };
+    known.map_or_else(fresh, Arc::clone)
+}

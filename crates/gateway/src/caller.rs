@@ -1,0 +1,219 @@
+//! Who is calling: project, session, credentials, and what a request wishes for itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{AUTHORIZATION, HeaderName};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use steadfast_config::{DEFAULT_PROJECT, parse_duration};
+use steadfast_core::FailureKind;
+use steadfast_core::policy::{StreamMode, limits};
+use steadfast_dialect::Envelope;
+use steadfast_engine::{Snapshot, Wishes};
+
+use crate::edge::Refusal;
+
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+const PROJECT: HeaderName = HeaderName::from_static("x-steadfast-project");
+const SESSION: HeaderName = HeaderName::from_static("x-steadfast-session");
+const STREAM: HeaderName = HeaderName::from_static("x-steadfast-stream");
+const CHAIN: HeaderName = HeaderName::from_static("x-steadfast-chain");
+const DEADLINE: HeaderName = HeaderName::from_static("x-steadfast-deadline");
+const PARK: HeaderName = HeaderName::from_static("x-steadfast-park");
+
+/// The headers that known clients name their conversation with, ours first.
+const SESSION_HEADERS: [HeaderName; 5] = [
+    SESSION,
+    HeaderName::from_static("x-claude-code-session-id"),
+    HeaderName::from_static("session-id"),
+    HeaderName::from_static("x-session-id"),
+    HeaderName::from_static("session_id"),
+];
+
+/// How long the SDKs say that they wait for a response to begin, in seconds.
+const CLIENT_TIMEOUTS: [HeaderName; 2] =
+    [HeaderName::from_static("x-stainless-read-timeout"), HeaderName::from_static("x-stainless-timeout")];
+
+/// Ids are names, not storage.
+const SESSION_BYTES_MAX: usize = 256;
+
+/// Who is calling, and with what.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    pub(crate) project: String,
+    /// The client's own credentials, where they are not ours: they may be passed on.
+    pub(crate) credential: HeaderMap,
+    /// The query without a key.
+    pub(crate) query: Option<String>,
+}
+
+/// Whether anybody who reaches us may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// Only this machine does.
+    Open,
+    /// The network does: a project's key or the admin token is needed.
+    Locked,
+}
+
+/// Tells who is calling. `named` is the project in the path, where there is one.
+pub(crate) fn identify(
+    headers: &mut HeaderMap,
+    query: Option<&str>,
+    named: Option<&str>,
+    snapshot: &Snapshot,
+    door: Door,
+) -> Result<Caller, Refusal> {
+    let mut credential = HeaderMap::new();
+    let mut keys = Vec::new();
+    for name in [AUTHORIZATION, X_API_KEY, X_GOOG_API_KEY] {
+        if let Some(mut value) = headers.remove(&name) {
+            value.set_sensitive(true);
+            let text = value.to_str().unwrap_or("");
+            keys.push(text.strip_prefix("Bearer ").unwrap_or(text).trim().to_owned());
+            credential.insert(name, value);
+        }
+    }
+    let (query, key) = without_key(query);
+    if let Some(key) = key {
+        if let Ok(mut value) = HeaderValue::from_str(&key) {
+            value.set_sensitive(true);
+            credential.entry(X_GOOG_API_KEY).or_insert(value);
+        }
+        keys.push(key);
+    }
+    let by_key = keys.iter().find_map(|key| snapshot.project_of_key(key));
+    let admin = snapshot.config.admin_token.as_ref().map(|token| token.expose());
+    let is_admin = keys.iter().any(|key| admin.is_some_and(|admin| same(admin, key)));
+    if by_key.is_some() || is_admin {
+        // A key of ours says nothing to a provider.
+        credential.clear();
+    }
+    if door == Door::Locked && by_key.is_none() && !is_admin {
+        let message = "this gateway is open to the network: send a project's key or the admin token as the API key";
+        return Err(Refusal::new(StatusCode::UNAUTHORIZED, FailureKind::AuthError, message));
+    }
+    let header = headers.get(&PROJECT).and_then(|value| value.to_str().ok());
+    let project = match (by_key, header.or(named)) {
+        (Some(project), _) => project,
+        (None, None) => DEFAULT_PROJECT,
+        (None, Some(named)) => {
+            let known = snapshot.config.projects.get(named).ok_or_else(|| {
+                Refusal::bad_request(format!(
+                    "there is no project `{named}`; add [projects.{named}] to the configuration"
+                ))
+            })?;
+            if !known.keys.is_empty() && !is_admin {
+                let message = format!("the project `{named}` has keys: send one of them as the API key");
+                return Err(Refusal::new(StatusCode::UNAUTHORIZED, FailureKind::AuthError, message));
+            }
+            named
+        }
+    };
+    Ok(Caller { project: project.to_owned(), credential, query })
+}
+
+/// The conversation a request belongs to, where the client says.
+pub(crate) fn session(headers: &HeaderMap, envelope: &Envelope) -> Option<Arc<str>> {
+    let named = SESSION_HEADERS.iter().find_map(|name| headers.get(name)?.to_str().ok());
+    let id = named.or(envelope.session.as_deref())?;
+    (!id.is_empty() && id.len() <= SESSION_BYTES_MAX).then(|| id.into())
+}
+
+/// What a request wishes for itself; what cannot be is refused by name.
+pub(crate) fn wishes(headers: &HeaderMap) -> Result<Wishes, Refusal> {
+    let text = |name: &HeaderName| {
+        let value = headers.get(name)?.to_str();
+        Some(value.map_err(|_| Refusal::bad_request(format!("the header `{name}` is not plain text"))))
+    };
+    let duration = |name: &HeaderName| {
+        let Some(text) = text(name).transpose()? else { return Ok(None) };
+        let wait = parse_duration(text).filter(|wait| *wait <= limits::DEADLINE);
+        wait.map(Some).ok_or_else(|| {
+            Refusal::bad_request(format!(
+                "the header `{name}` is `{text}`: write a duration such as `10m`, at most 7 days"
+            ))
+        })
+    };
+    let stream = match text(&STREAM).transpose()? {
+        None => None,
+        Some("fast") => Some(StreamMode::Fast),
+        Some("safe") => Some(StreamMode::Safe),
+        Some("regenerate") => Some(StreamMode::Regenerate),
+        Some("resume") => Some(StreamMode::Resume),
+        Some(other) => {
+            let message = format!("the header `{STREAM}` is `{other}`: it knows fast, safe, regenerate and resume");
+            return Err(Refusal::bad_request(message));
+        }
+    };
+    let chain = text(&CHAIN).transpose()?.map(|chain| {
+        chain.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Arc::from).collect::<Vec<Arc<str>>>()
+    });
+    let deadline = duration(&DEADLINE)?;
+    if deadline.is_some_and(|deadline| deadline.is_zero()) {
+        return Err(Refusal::bad_request(format!("the header `{DEADLINE}` leaves no time")));
+    }
+    Ok(Wishes { stream, chain, deadline, park: duration(&PARK)?, client_waits: client_waits(headers) })
+}
+
+/// How long the client waits for the response to begin, where it tells.
+fn client_waits(headers: &HeaderMap) -> Option<Duration> {
+    let told = CLIENT_TIMEOUTS.iter().find_map(|name| headers.get(name)?.to_str().ok()?.parse::<f64>().ok())?;
+    (told.is_finite() && told > 0.0 && told < 1e7).then(|| Duration::from_secs_f64(told))
+}
+
+/// Takes `key=…` out of a query, as Gemini's clients write it.
+fn without_key(query: Option<&str>) -> (Option<String>, Option<String>) {
+    let Some(query) = query else { return (None, None) };
+    if !query.contains("key=") {
+        return (Some(query.to_owned()), None);
+    }
+    let (keys, rest): (Vec<&str>, Vec<&str>) = query.split('&').partition(|part| part.starts_with("key="));
+    let key = keys.first().map(|key| key["key=".len()..].to_owned());
+    ((!rest.is_empty()).then(|| rest.join("&")), key)
+}
+
+/// Compares secrets in a time that does not tell how much of them agrees.
+pub(crate) fn same(left: &str, right: &str) -> bool {
+    let differs = left.bytes().zip(right.bytes()).fold(0, |differs, (left, right)| differs | (left ^ right));
+    left.len() == right.len() && differs == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_in_the_query_is_taken_out() {
+        let split = |query| without_key(Some(query));
+        assert_eq!(split("alt=sse&key=abc"), (Some("alt=sse".into()), Some("abc".into())));
+        assert_eq!(split("key=abc"), (None, Some("abc".into())));
+        assert_eq!(split("pagekey=1"), (Some("pagekey=1".into()), None));
+        assert_eq!(without_key(None), (None, None));
+    }
+
+    #[test]
+    fn wishes_are_read_and_nonsense_is_refused_by_name() {
+        let headers = |name: &'static str, value: &'static str| {
+            HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))])
+        };
+        let wished = wishes(&headers("x-steadfast-stream", "safe")).unwrap();
+        assert_eq!(wished.stream, Some(StreamMode::Safe));
+        let wished = wishes(&headers("x-steadfast-chain", "a, b,")).unwrap();
+        assert_eq!(wished.chain.unwrap(), ["a".into(), "b".into()]);
+        assert_eq!(
+            wishes(&headers("x-stainless-timeout", "600")).unwrap().client_waits,
+            Some(Duration::from_secs(600))
+        );
+        let refused = |name, value| wishes(&headers(name, value)).unwrap_err().message;
+        assert!(refused("x-steadfast-stream", "quick").contains("`quick`: it knows fast, safe"));
+        assert!(refused("x-steadfast-deadline", "soon").contains("write a duration such as `10m`"));
+        assert!(refused("x-steadfast-deadline", "0s").contains("leaves no time"));
+    }
+
+    #[test]
+    fn secrets_are_compared_whole() {
+        assert!(same("abc", "abc") && !same("abc", "abd") && !same("abc", "abcd") && !same("", "a"));
+    }
+}

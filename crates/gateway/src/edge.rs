@@ -1,0 +1,61 @@
+//! Errors of our own at the edge: in the caller's format, naming what was expected and what to do.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::{Either, Full};
+use steadfast_core::FailureKind;
+use steadfast_dialect::{Family, Final, error};
+use steadfast_engine::{REQUEST_ID, Relay};
+
+/// The body of every response.
+pub(crate) type Body = Either<Full<Bytes>, Relay>;
+
+/// A request that does not get as far as the engine.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) kind: FailureKind,
+    pub(crate) message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { status, kind, message: message.into() }
+    }
+
+    /// A request that is wrong in itself.
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, FailureKind::InvalidRequest, message)
+    }
+
+    /// The response, in the format of this family.
+    pub(crate) fn response(&self, family: Family, request_id: &str) -> Response<Body> {
+        let words = Final {
+            status: self.status.as_u16(),
+            kind: self.kind.as_str(),
+            message: &self.message,
+            retry_after_s: None,
+            request_id,
+        };
+        let mut response = json(self.status, error::body(family, &words));
+        if let Ok(id) = HeaderValue::from_str(request_id) {
+            response.headers_mut().insert(REQUEST_ID, id);
+        }
+        response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+        response
+    }
+}
+
+/// A response of JSON.
+pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
+    with_type(status, "application/json", body)
+}
+
+/// A response with a body in one piece.
+pub(crate) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(body.into())));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}

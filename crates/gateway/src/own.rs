@@ -1,0 +1,53 @@
+//! The gateway's own paths: alive, ready, counted.
+
+use http::{Request, Response, StatusCode};
+use steadfast_config::Credential;
+use steadfast_engine::Engine;
+
+use crate::caller::{Door, same};
+use crate::edge::{Body, json, with_type};
+
+/// Answers a path of our own; `None` where it is not one.
+pub(crate) fn answer<B>(request: &Request<B>, engine: &Engine, door: Door) -> Option<Response<Body>> {
+    match request.uri().path() {
+        "/health" => Some(json(StatusCode::OK, r#"{"status":"ok"}"#)),
+        "/ready" => Some(ready(engine)),
+        "/metrics" if door == Door::Open || is_admin(request, engine) => {
+            Some(with_type(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", engine.metrics()))
+        }
+        "/metrics" => {
+            let body = r#"{"error":"send the admin token: `authorization: Bearer …`"}"#;
+            Some(json(StatusCode::UNAUTHORIZED, body))
+        }
+        "/" => Some(with_type(StatusCode::OK, "text/plain; charset=utf-8", GREETING)),
+        _ => None,
+    }
+}
+
+const GREETING: &str = "Steadfast is running. Point your clients at this address:
+  OpenAI:    base URL + /v1     (OPENAI_BASE_URL)
+  Anthropic: base URL           (ANTHROPIC_BASE_URL)
+  Gemini:    base URL           (GOOGLE_GEMINI_BASE_URL)
+Also here: /health /ready /metrics
+";
+
+/// Ready means that somebody could be served: an endpoint whose breaker admits and whose key is there.
+fn ready(engine: &Engine) -> Response<Body> {
+    let snapshot = engine.snapshot();
+    let now = engine.clock().now();
+    let usable = snapshot.world.endpoints().filter(|(id, endpoint)| {
+        let missing = snapshot.config.endpoint(*id).is_none_or(|e| matches!(e.credential, Credential::Missing { .. }));
+        !missing && !endpoint.breaker.is_open(now) && endpoint.set_aside_until(now).is_none()
+    });
+    let (usable, all) = (usable.count(), snapshot.world.endpoints().count());
+    let status = if usable > 0 { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let word = if usable > 0 { "ready" } else { "no endpoint can be used" };
+    json(status, format!(r#"{{"status":"{word}","endpoints":{all},"usable":{usable}}}"#))
+}
+
+fn is_admin<B>(request: &Request<B>, engine: &Engine) -> bool {
+    let snapshot = engine.snapshot();
+    let Some(token) = &snapshot.config.admin_token else { return false };
+    let sent = request.headers().get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    sent.is_some_and(|sent| same(token.expose(), sent.strip_prefix("Bearer ").unwrap_or(sent).trim()))
+}

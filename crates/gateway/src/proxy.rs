@@ -1,0 +1,248 @@
+//! A request of a client becomes a call of the engine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{HeaderName, ORIGIN};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Either, Full};
+use hyper::body::{Body as _, Incoming};
+use steadfast_core::FailureKind;
+use steadfast_dialect::{Envelope, Family, Request as Asked, Route};
+use steadfast_engine::{Call, Engine, Reply, ReplyBody};
+use tokio::time::timeout;
+
+use crate::caller::{self, Door};
+use crate::edge::{Body, Refusal};
+use crate::server::Settings;
+
+/// A client that sends nothing for this long in the middle of its body has gone.
+const BODY_IDLE: Duration = Duration::from_secs(60);
+
+/// Headers that belong to the connection or to us, and never go upstream.
+const NOT_PASSED: [HeaderName; 14] = [
+    http::header::CONNECTION,
+    http::header::HOST,
+    http::header::CONTENT_LENGTH,
+    http::header::TRANSFER_ENCODING,
+    http::header::TE,
+    http::header::TRAILER,
+    http::header::UPGRADE,
+    http::header::EXPECT,
+    http::header::ACCEPT_ENCODING,
+    http::header::PROXY_AUTHORIZATION,
+    http::header::PROXY_AUTHENTICATE,
+    http::header::FORWARDED,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// Answers a request of a model API.
+pub(crate) async fn answer(
+    request: Request<Incoming>,
+    engine: &Arc<Engine>,
+    door: Door,
+    settings: &Settings,
+) -> Response<Body> {
+    let id = request_id();
+    let (project, path) = split_project(request.uri().path());
+    let anthropic = request.headers().contains_key("anthropic-version");
+    let asked = Asked { method: request.method().as_str(), path, query: request.uri().query() };
+    let Some(route) = Route::of(asked, anthropic) else {
+        let message =
+            format!("Steadfast does not serve `{path}`: it serves /v1/… (OpenAI and Anthropic) and /v1beta/… (Gemini)");
+        let refusal = Refusal::new(StatusCode::NOT_FOUND, FailureKind::InvalidRequest, message);
+        return refusal.response(if anthropic { Family::Anthropic } else { Family::OpenAi }, &id);
+    };
+    let family = route.family;
+    let (project, path) = (project.map(str::to_owned), path.to_owned());
+    match read(request, route, project, path, engine, door, settings, &id).await {
+        Ok(call) => respond(engine.call(call).await),
+        Err(refusal) => refusal.response(family, &id),
+    }
+}
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is one fact about the request; a struct of them would be made and taken apart here alone"
+)]
+async fn read(
+    request: Request<Incoming>,
+    route: Route,
+    project: Option<String>,
+    path: String,
+    engine: &Engine,
+    door: Door,
+    settings: &Settings,
+    id: &Arc<str>,
+) -> Result<Call, Refusal> {
+    let snapshot = engine.snapshot();
+    let (parts, body) = request.into_parts();
+    let mut headers = parts.headers;
+    refuse_strangers(&headers)?;
+    let caller = caller::identify(&mut headers, parts.uri.query(), project.as_deref(), &snapshot, door)?;
+    let wishes = caller::wishes(&headers)?;
+    let body = collect(body, settings.body_bytes_max).await?;
+    let asked = Asked { method: parts.method.as_str(), path: &path, query: parts.uri.query() };
+    let envelope = Envelope::peek(&route, asked, &body)
+        .map_err(|malformed| Refusal::bad_request(format!("the request body cannot be read: {malformed}")))?;
+    let session = caller::session(&headers, &envelope);
+    clean(&mut headers);
+    Ok(Call {
+        id: Arc::clone(id),
+        method: parts.method,
+        path,
+        query: caller.query,
+        headers,
+        body,
+        route,
+        envelope,
+        project: caller.project,
+        session,
+        credential: caller.credential,
+        wishes,
+    })
+}
+
+fn respond(reply: Reply) -> Response<Body> {
+    let mut response = Response::new(match reply.body {
+        ReplyBody::Whole(bytes) => Either::Left(Full::new(bytes)),
+        ReplyBody::Stream(relay) => Either::Right(relay),
+    });
+    *response.status_mut() = reply.status;
+    *response.headers_mut() = reply.headers;
+    response
+}
+
+/// `/p/NAME/v1/…` belongs to the project NAME: for clients that can set nothing but a base URL.
+fn split_project(path: &str) -> (Option<&str>, &str) {
+    let split = path.strip_prefix("/p/").and_then(|rest| rest.find('/').map(|slash| rest.split_at(slash)));
+    match split {
+        Some((name, rest)) if !name.is_empty() => (Some(name), rest),
+        _ => (None, path),
+    }
+}
+
+/// A web page of somebody else must not spend the keys of whoever looks at it.
+fn refuse_strangers(headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(origin) = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else { return Ok(()) };
+    let host = origin.split_once("://").map_or(origin, |(_, rest)| rest);
+    let host = host.rsplit_once(':').map_or(host, |(host, port)| if port.contains(']') { host } else { host });
+    let own = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
+    let own = own.map(|own| own.rsplit_once(':').map_or(own, |(host, _)| host));
+    if matches!(host, "localhost" | "127.0.0.1" | "[::1]") || own == Some(host) {
+        return Ok(());
+    }
+    let message = "requests from other web pages are refused: they would use your keys";
+    Err(Refusal::new(StatusCode::FORBIDDEN, FailureKind::AuthError, message))
+}
+
+/// Takes out what must not reach a provider.
+fn clean(headers: &mut HeaderMap) {
+    // What `connection` lists belongs to the connection too (RFC 9110, 7.6.1).
+    let listed: Vec<HeaderName> = headers
+        .get_all(http::header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| HeaderName::try_from(name.trim()).ok())
+        .collect();
+    for name in listed.iter().chain(&NOT_PASSED) {
+        headers.remove(name);
+    }
+    let ours: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with("x-steadfast-")).cloned().collect();
+    for name in ours {
+        headers.remove(name);
+    }
+}
+
+/// The whole body, within limits.
+async fn collect(mut body: Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
+    let too_large = || {
+        let message = format!("the request body is larger than {} MiB", bytes_max / (1024 * 1024));
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, FailureKind::InvalidRequest, message)
+    };
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > bytes_max {
+        return Err(too_large());
+    }
+    let mut whole = BytesMut::new();
+    loop {
+        let frame = timeout(BODY_IDLE, body.frame()).await.map_err(|_| {
+            let message = "the request body stopped arriving";
+            Refusal::new(StatusCode::REQUEST_TIMEOUT, FailureKind::Timeout, message)
+        })?;
+        let Some(frame) = frame else { return Ok(whole.freeze()) };
+        let frame = frame.map_err(|_| Refusal::bad_request("the request body broke off"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if whole.is_empty() && body.is_end_stream() && data.len() <= bytes_max {
+            return Ok(data);
+        }
+        if whole.len() + data.len() > bytes_max {
+            return Err(too_large());
+        }
+        whole.reserve(announced.saturating_sub(whole.len()).max(data.len()).min(bytes_max));
+        whole.extend_from_slice(&data);
+    }
+}
+
+/// A name for a request: short enough to read aloud, long enough not to come twice.
+fn request_id() -> Arc<str> {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let mut bits = fastrand::u128(..);
+    let mut id = String::with_capacity(16);
+    id.push_str("req_");
+    for _ in 0..16 {
+        id.push(char::from(LETTERS[(bits % 32) as usize]));
+        bits /= 32;
+    }
+    id.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_project_can_stand_in_the_path() {
+        assert_eq!(split_project("/p/acme/v1/messages"), (Some("acme"), "/v1/messages"));
+        assert_eq!(split_project("/v1/messages"), (None, "/v1/messages"));
+        assert_eq!(split_project("/p/acme"), (None, "/p/acme"));
+    }
+
+    #[test]
+    fn what_belongs_to_the_connection_or_to_us_does_not_go_on() {
+        let mut headers = HeaderMap::new();
+        for name in ["connection", "x-hop", "host", "x-steadfast-stream", "anthropic-beta", "x-unknown"] {
+            let value = if name == "connection" { "keep-alive, X-Hop" } else { "v" };
+            headers.insert(HeaderName::try_from(name).unwrap(), HeaderValue::from_static(value));
+        }
+        clean(&mut headers);
+        let mut left: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["anthropic-beta", "x-unknown"]);
+    }
+
+    #[test]
+    fn other_peoples_web_pages_are_refused() {
+        let from = |origin: &'static str| {
+            refuse_strangers(&HeaderMap::from_iter([
+                (ORIGIN, HeaderValue::from_static(origin)),
+                (http::header::HOST, HeaderValue::from_static("10.0.0.5:4141")),
+            ]))
+        };
+        assert!(from("http://localhost:3000").is_ok() && from("http://10.0.0.5:8080").is_ok());
+        assert!(from("http://[::1]:3000").is_ok() && from("http://[::1]").is_ok());
+        assert!(from("https://evil.example").is_err() && from("null").is_err());
+    }
+
+    #[test]
+    fn names_of_requests_do_not_repeat() {
+        let ids: std::collections::HashSet<_> = (0..10_000).map(|_| request_id()).collect();
+        assert_eq!(ids.len(), 10_000);
+    }
+}
