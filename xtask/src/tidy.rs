@@ -10,7 +10,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-core", &[]),
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
-    ("steadfast-cli", &["steadfast-core", "steadfast-config", "steadfast-sim"]),
+    ("steadfast-fake", &["steadfast-dialect"]),
+    ("steadfast-cli", &["steadfast-core", "steadfast-config", "steadfast-sim", "steadfast-fake"]),
 ];
 
 /// What the core must never be built on: it is sans-IO.
