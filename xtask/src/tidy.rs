@@ -11,6 +11,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-dialect", &[]),
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
+    ("steadfast-fake", &["steadfast-dialect"]),
     ("steadfast-engine", &["steadfast-core", "steadfast-config", "steadfast-dialect"]),
     ("steadfast-gateway", &["steadfast-core", "steadfast-config", "steadfast-dialect", "steadfast-engine"]),
     (
@@ -20,6 +21,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-config",
             "steadfast-dialect",
             "steadfast-engine",
+            "steadfast-fake",
             "steadfast-gateway",
             "steadfast-sim",
         ],
