@@ -127,15 +127,21 @@ fn split_project(path: &str) -> (Option<&str>, &str) {
 /// A web page of somebody else must not spend the keys of whoever looks at it.
 fn refuse_strangers(headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(origin) = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else { return Ok(()) };
-    let host = origin.split_once("://").map_or(origin, |(_, rest)| rest);
-    let host = host.rsplit_once(':').map_or(host, |(host, port)| if port.contains(']') { host } else { host });
-    let own = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
-    let own = own.map(|own| own.rsplit_once(':').map_or(own, |(host, _)| host));
+    let host = without_port(origin.split_once("://").map_or(origin, |(_, rest)| rest));
+    let own = headers.get(http::header::HOST).and_then(|host| host.to_str().ok()).map(without_port);
     if matches!(host, "localhost" | "127.0.0.1" | "[::1]") || own == Some(host) {
         return Ok(());
     }
     let message = "requests from other web pages are refused: they would use your keys";
     Err(Refusal::new(StatusCode::FORBIDDEN, FailureKind::AuthError, message))
+}
+
+/// The host of an authority such as `localhost:3000` or `[::1]:3000`.
+fn without_port(authority: &str) -> &str {
+    match authority.find(']') {
+        Some(bracket) => &authority[..=bracket],
+        None => authority.split(':').next().unwrap_or(authority),
+    }
 }
 
 /// Takes out what must not reach a provider.

@@ -1,0 +1,320 @@
+//! A gateway in front of a fake provider, and a client that sees every byte.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use steadfast_config::{Config, ConfigFile, Sources};
+use steadfast_engine::Engine;
+use steadfast_fake::Fake;
+use steadfast_gateway::{Gateway, Settings};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+
+/// Long enough for a loaded machine, short enough to notice a hang.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+
+/// A gateway in front of a fake provider.
+pub(crate) struct Stage {
+    pub(crate) fake: Fake,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) address: SocketAddr,
+    pub(crate) stop: Option<oneshot::Sender<()>>,
+    pub(crate) serving: Option<tokio::task::JoinHandle<()>>,
+    folder: std::path::PathBuf,
+}
+
+/// A response, read to its end.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Bytes,
+    /// Whether the body ended as it should.
+    pub(crate) clean: bool,
+}
+
+impl Stage {
+    /// `FAKE` in the configuration stands for the fake provider's address.
+    pub(crate) async fn new(config: &str) -> Self {
+        Self::with_settings(config, Settings::default()).await
+    }
+
+    pub(crate) async fn with_settings(config: &str, settings: Settings) -> Self {
+        let fake = Fake::start().await.unwrap();
+        let folder = std::env::temp_dir().join(format!("steadfast-it-{}-{}", std::process::id(), fake.addr().port()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let log = folder.join("decisions.jsonl");
+        let text = format!("{config}\n[log]\ndecisions = {{ path = \"{}\" }}\n", log.display());
+        let config = load(&text.replace("FAKE", &fake.url()));
+        let engine = Engine::start(config).unwrap();
+        let gateway = Gateway::bind(Arc::clone(&engine), settings).await.unwrap();
+        let address = gateway.address();
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(gateway.serve(async {
+            let _ = stopped.await;
+        }));
+        Self { fake, engine, address, stop: Some(stop), serving: Some(serving), folder }
+    }
+
+    /// Three endpoints `a`, `b`, `c` of each dialect, and models that fall back from one to the next.
+    pub(crate) async fn usual(more: &str) -> Self {
+        Self::new(&format!("{USUAL}\n{more}")).await
+    }
+
+    pub(crate) fn script(&self, endpoint: &str, specs: &str) {
+        self.fake.script(endpoint, specs).unwrap_or_else(|error| panic!("{specs}: {error}"));
+    }
+
+    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+        tokio::time::timeout(LIMIT, async { read(self.open(request).await).await }).await.expect("an answer in time")
+    }
+
+    /// Sends a request on a connection of its own; dropping the response closes it.
+    pub(crate) async fn open(&self, request: Request<Full<Bytes>>) -> Response<Incoming> {
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await.unwrap()
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(post(path, body)).await
+    }
+
+    /// The decision log so far, a value a line.
+    pub(crate) fn log(&self) -> Vec<Value> {
+        self.engine.flush();
+        let text = std::fs::read_to_string(self.folder.join("decisions.jsonl")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The lines of one event, as `kind step` or the like.
+    pub(crate) fn events(&self, event: &str, fields: &[&str]) -> Vec<String> {
+        let told = |line: &Value| {
+            let words = fields.iter().map(|field| match &line[*field] {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        self.log().iter().filter(|line| line["event"] == event).map(told).collect()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+pub(crate) const USUAL: &str = r#"
+listen = "127.0.0.1:0"
+[endpoints.a]
+dialect = "anthropic"
+url = "FAKE/@a"
+[endpoints.b]
+dialect = "anthropic"
+url = "FAKE/@b"
+[endpoints.oa]
+dialect = "openai"
+url = "FAKE/@a"
+[endpoints.ob]
+dialect = "openai"
+url = "FAKE/@b"
+[endpoints.ga]
+dialect = "gemini"
+url = "FAKE/@a"
+[endpoints.gb]
+dialect = "gemini"
+url = "FAKE/@b"
+[models.claude-one]
+vendor = "anthropic"
+endpoints = ["a"]
+fallback = ["claude-two"]
+price = { input = 1.0, output = 1.0 }
+[models.claude-two]
+vendor = "anthropic"
+endpoints = ["b"]
+price = { input = 1.0, output = 1.0 }
+[models.gpt-one]
+vendor = "openai"
+endpoints = ["oa"]
+fallback = ["gpt-two"]
+[models.gpt-two]
+vendor = "openai"
+endpoints = ["ob"]
+[models.gemini-one]
+vendor = "google"
+endpoints = ["ga"]
+fallback = ["gemini-two"]
+[models.gemini-two]
+vendor = "google"
+endpoints = ["gb"]
+[policies.default]
+breaker = { adaptive = false, failures = 5 }
+[policies.default.on]
+rate_limit = [{ retry = 2, base = "20ms", multiplier = 1.0, jitter = 0.0, cap = "3s" }, "fallback"]
+overloaded = [{ retry = 2, base = "20ms", multiplier = 1.0, jitter = 0.0, cap = "3s" }, "fallback"]
+server_error = [{ retry = 2, every = "20ms" }, "fallback"]
+network_transient = [{ retry = 2, every = "20ms" }, "fallback"]
+stream_interrupted = [{ retry = 1, every = "20ms" }, "fallback"]
+timeout = ["fallback"]
+"#;
+
+pub(crate) fn load(text: &str) -> Config {
+    let file = ConfigFile::from_bytes("steadfast.toml", text.as_bytes().to_vec()).unwrap_or_else(|p| panic!("{p}"));
+    let no_secret = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
+    let environment = vec![
+        ("TEST_TOKEN".to_owned(), "admin-token-1234567890".to_owned()),
+        ("ACME_KEY".to_owned(), "acme-key-planted-4711".to_owned()),
+        ("PROVIDER_KEY".to_owned(), "sk-provider-planted-0815".to_owned()),
+    ];
+    let sources = Sources { file: Some(file), environment, settings: Vec::new(), read_secret: &no_secret };
+    steadfast_config::load(sources).unwrap_or_else(|problems| panic!("{problems}")).config
+}
+
+pub(crate) fn post(path: &str, body: &Value) -> Request<Full<Bytes>> {
+    let request = Request::builder().method(Method::POST).uri(path).header("host", "gateway");
+    let request = request.header("content-type", "application/json").header("authorization", "Bearer sk-client-own-42");
+    request.body(Full::new(body.to_string().into())).unwrap()
+}
+
+pub(crate) fn get(path: &str) -> Request<Full<Bytes>> {
+    Request::builder().uri(path).header("host", "gateway").body(Full::new(Bytes::new())).unwrap()
+}
+
+pub(crate) fn with(mut request: Request<Full<Bytes>>, name: &'static str, value: &str) -> Request<Full<Bytes>> {
+    request.headers_mut().insert(name, value.parse().unwrap());
+    request
+}
+
+pub(crate) async fn read(response: Response<Incoming>) -> Answer {
+    let (parts, mut body) = response.into_parts();
+    let mut bytes = Vec::new();
+    let mut clean = true;
+    while let Some(frame) = body.frame().await {
+        match frame {
+            Ok(frame) => bytes.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new())),
+            Err(_) => {
+                clean = false;
+                break;
+            }
+        }
+    }
+    Answer { status: parts.status, headers: parts.headers, body: bytes.into(), clean }
+}
+
+impl Answer {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.body.to_vec()).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// The four formats, and how each asks for a stream and says what it has to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Chat,
+    Responses,
+    Messages,
+    Gemini,
+}
+
+impl Speaks {
+    pub(crate) const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Gemini];
+
+    pub(crate) fn path(self, stream: bool) -> &'static str {
+        match (self, stream) {
+            (Self::Chat, _) => "/v1/chat/completions",
+            (Self::Responses, _) => "/v1/responses",
+            (Self::Messages, _) => "/v1/messages",
+            (Self::Gemini, false) => "/v1beta/models/gemini-one:generateContent",
+            (Self::Gemini, true) => "/v1beta/models/gemini-one:streamGenerateContent?alt=sse",
+        }
+    }
+
+    pub(crate) fn body(self, stream: bool) -> Value {
+        let messages = json!([{ "role": "user", "content": "say something" }]);
+        match self {
+            Self::Chat => json!({ "model": "gpt-one", "stream": stream, "messages": messages }),
+            Self::Responses => json!({ "model": "gpt-one", "stream": stream, "input": messages }),
+            Self::Messages => {
+                json!({ "model": "claude-one", "stream": stream, "max_tokens": 100, "messages": messages })
+            }
+            Self::Gemini => json!({ "contents": [{ "role": "user", "parts": [{ "text": "say something" }] }] }),
+        }
+    }
+
+    /// The same with a tool the model may call.
+    pub(crate) fn body_with_tool(self) -> Value {
+        let mut body = self.body(true);
+        let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+        body["tools"] = match self {
+            Self::Chat => json!([{ "type": "function", "function": { "name": "weather", "parameters": schema } }]),
+            Self::Responses => json!([{ "type": "function", "name": "weather", "parameters": schema }]),
+            Self::Messages => json!([{ "name": "weather", "input_schema": schema }]),
+            Self::Gemini => json!([{ "functionDeclarations": [{ "name": "weather", "parameters": schema }] }]),
+        };
+        body
+    }
+
+    pub(crate) fn request(self, stream: bool) -> Request<Full<Bytes>> {
+        post(self.path(stream), &self.body(stream))
+    }
+
+    /// The visible text of a stream.
+    pub(crate) fn text(self, stream: &str) -> String {
+        events(stream).iter().map(|event| self.delta(event)).collect()
+    }
+
+    fn delta(self, event: &Value) -> String {
+        let text = match self {
+            Self::Chat => &event["choices"][0]["delta"]["content"],
+            Self::Responses if event["type"] == "response.output_text.delta" => &event["delta"],
+            Self::Messages if event["delta"]["type"] == "text_delta" => &event["delta"]["text"],
+            Self::Gemini => &event["candidates"][0]["content"]["parts"][0]["text"],
+            _ => &Value::Null,
+        };
+        text.as_str().unwrap_or("").to_owned()
+    }
+
+    /// Whether a stream has its terminal event.
+    pub(crate) fn is_whole(self, stream: &str) -> bool {
+        match self {
+            Self::Chat => stream.trim_end().ends_with("data: [DONE]"),
+            Self::Responses => events(stream).iter().any(|event| event["type"] == "response.completed"),
+            Self::Messages => events(stream).iter().any(|event| event["type"] == "message_stop"),
+            Self::Gemini => events(stream).iter().any(|event| event["candidates"][0]["finishReason"].is_string()),
+        }
+    }
+
+    /// The typed error in a stream, where there is one.
+    pub(crate) fn error(self, stream: &str) -> Option<Value> {
+        events(stream).into_iter().find_map(|event| match self {
+            Self::Chat | Self::Gemini => event.get("error").cloned(),
+            Self::Responses => (event["type"] == "response.failed").then(|| event["response"]["error"].clone()),
+            Self::Messages => (event["type"] == "error").then(|| event["error"].clone()),
+        })
+    }
+}
+
+/// The data of every event of a stream that is JSON.
+pub(crate) fn events(stream: &str) -> Vec<Value> {
+    let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.filter_map(|data| serde_json::from_str(data.trim()).ok()).collect()
+}

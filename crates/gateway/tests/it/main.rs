@@ -1,0 +1,8 @@
+//! The gateway against a provider that fails on purpose, over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod harness;
+mod plain;
+mod recovery;
+mod streams;

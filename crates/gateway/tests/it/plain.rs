@@ -1,0 +1,138 @@
+//! What passes when nothing fails.
+
+use serde_json::json;
+use steadfast_gateway::Settings;
+
+use crate::harness::{Speaks, Stage, USUAL, get, post, with};
+
+#[tokio::test]
+async fn every_format_is_served_whole_and_streamed() {
+    let stage = Stage::usual("").await;
+    for speaks in Speaks::ALL {
+        let answer = stage.send(speaks.request(false)).await;
+        assert_eq!(answer.status, 200, "{speaks:?} {}", answer.text());
+        assert!(answer.text().contains("word-1"), "{speaks:?} {}", answer.text());
+        assert_eq!(answer.header("x-steadfast-attempts"), "1");
+        let answer = stage.send(speaks.request(true)).await;
+        let text = answer.text();
+        assert!(answer.status == 200 && answer.clean && speaks.is_whole(&text), "{speaks:?} {text}");
+        assert!(speaks.text(&text).contains("word-1"), "{speaks:?} {text}");
+        assert!(answer.header("content-type").starts_with("text/event-stream"), "{speaks:?}");
+    }
+    assert_eq!(stage.events("outcome", &["outcome"]), ["succeeded"; 8]);
+}
+
+#[tokio::test]
+async fn gemini_streams_an_array_too() {
+    let stage = Stage::usual("").await;
+    let path = "/v1beta/models/gemini-one:streamGenerateContent";
+    let answer = stage.post(path, &Speaks::Gemini.body(true)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.json().as_array().unwrap().len() > 1);
+}
+
+#[tokio::test]
+async fn the_other_paths_of_each_api_are_served() {
+    let stage = Stage::usual("").await;
+    let embed = stage.post("/v1/embeddings", &json!({ "model": "text-embedding-3-small", "input": "x" })).await;
+    assert_eq!(embed.status, 200, "{}", embed.text());
+    let models = stage.send(get("/v1/models")).await;
+    assert_eq!(models.status, 200, "{}", models.text());
+    let count = stage.post("/v1/messages/count_tokens", &Speaks::Messages.body(false)).await;
+    assert_eq!(count.status, 200, "{}", count.text());
+    let count = stage.post("/v1beta/models/gemini-one:countTokens", &Speaks::Gemini.body(false)).await;
+    assert_eq!(count.status, 200, "{}", count.text());
+    let unknown = stage.send(get("/v1/files/file-1?limit=3")).await;
+    assert_eq!(unknown.status, 404, "the provider answers: {}", unknown.text());
+    let last = stage.fake.requests().pop().unwrap();
+    assert_eq!((last.path.as_str(), last.query.as_deref()), ("/v1/files/file-1", Some("limit=3")));
+}
+
+#[tokio::test]
+async fn a_request_reaches_the_provider_byte_for_byte() {
+    let stage = Stage::usual("").await;
+    let body = r#"{ "model":"claude-one",  "max_tokens":1e2, "messages":[{"role":"user","content":"h\u00e9"}], "unknown":{"b":1.0,"a":[]} }"#;
+    let mut request = post("/v1/messages?beta=true", &json!(null));
+    *request.body_mut() = bytes::Bytes::from(body).into();
+    let request = with(with(request, "anthropic-beta", "a,b"), "openai-organization", "org-1");
+    let request = with(with(request, "x-something-new", "kept"), "x-steadfast-session", "s1");
+    assert_eq!(stage.send(request).await.status, 200);
+    let seen = &stage.fake.requests()[0];
+    assert_eq!(seen.body, body.as_bytes());
+    assert_eq!(seen.query.as_deref(), Some("beta=true"));
+    assert_eq!(seen.header("anthropic-beta"), Some("a,b"));
+    assert_eq!(seen.header("openai-organization"), Some("org-1"));
+    assert_eq!(seen.header("x-something-new"), Some("kept"));
+    assert_eq!(seen.header("authorization"), Some("Bearer sk-client-own-42"), "the client's own key passes");
+    assert_eq!(seen.header("x-steadfast-session"), None);
+}
+
+#[tokio::test]
+async fn another_name_at_the_endpoint_changes_nothing_but_the_name() {
+    let stage =
+        Stage::usual("[models.mine]\nvendor = \"openai\"\nendpoints = [{ endpoint = \"oa\", as = \"gpt-there\" }]")
+            .await;
+    let mut request = post("/v1/chat/completions", &json!(null));
+    *request.body_mut() =
+        bytes::Bytes::from(r#"{"messages":[{"role":"user","content":"hi"}],  "model":"mine","x":1}"#).into();
+    assert_eq!(stage.send(request).await.status, 200);
+    assert_eq!(
+        stage.fake.requests()[0].body,
+        r#"{"messages":[{"role":"user","content":"hi"}],  "model":"gpt-there","x":1}"#
+    );
+}
+
+#[tokio::test]
+async fn an_endpoint_with_a_key_gets_that_and_never_the_clients() {
+    let config = "[endpoints.own]\ndialect = \"openai\"\nurl = \"FAKE/@own\"\nkey = { env = \"PROVIDER_KEY\" }\nheaders = { x-extra = \"1\" }\n[models.m]\nvendor = \"openai\"\nendpoints = [\"own\"]";
+    let stage = Stage::usual(config).await;
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "hi" }] });
+    assert_eq!(stage.post("/v1/chat/completions", &body).await.status, 200);
+    let seen = &stage.fake.requests()[0];
+    assert_eq!(seen.header("authorization"), Some("Bearer sk-provider-planted-0815"));
+    assert_eq!(seen.header("x-extra"), Some("1"));
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_or_not_json_is_refused_in_the_clients_format() {
+    let settings = Settings { body_bytes_max: 1024, ..Settings::default() };
+    let stage = Stage::with_settings(USUAL, settings).await;
+    let large = stage.post("/v1/messages", &json!({ "model": "claude-one", "x": "y".repeat(2000) })).await;
+    assert_eq!(large.status, 413);
+    assert_eq!(large.json()["type"], "error");
+    let mut request = post("/v1/chat/completions", &json!(null));
+    *request.body_mut() = bytes::Bytes::from("{\"model\": oops").into();
+    let broken = stage.send(request).await;
+    assert_eq!(broken.status, 400);
+    assert!(broken.json()["error"]["message"].as_str().unwrap().contains("cannot be read"), "{}", broken.text());
+    assert_eq!(stage.fake.requests().len(), 0);
+    let lost = stage.send(get("/nowhere")).await;
+    assert!(lost.status == 404 && lost.text().contains("/v1/…"), "{}", lost.text());
+}
+
+#[tokio::test]
+async fn it_says_that_it_is_alive_ready_and_what_it_counted() {
+    let stage = Stage::usual("").await;
+    stage.send(Speaks::Messages.request(false)).await;
+    assert_eq!(stage.send(get("/health")).await.json()["status"], "ok");
+    let ready = stage.send(get("/ready")).await;
+    assert_eq!((ready.status.as_u16(), ready.json()["usable"].as_u64()), (200, Some(6)));
+    let metrics = stage.send(get("/metrics")).await.text();
+    let line = "steadfast_requests_total{operation=\"messages\",model=\"claude-one\",outcome=\"succeeded\"} 1";
+    assert!(metrics.contains(line), "{metrics}");
+    assert!(metrics.contains("steadfast_breaker_open{endpoint=\"a\"} 0"), "{metrics}");
+}
+
+#[tokio::test]
+async fn switched_off_it_is_a_plain_proxy() {
+    let stage = Stage::usual("[projects.default]\nenabled = false").await;
+    stage.script("a", "overloaded");
+    for _ in 0..8 {
+        let answer = stage.send(Speaks::Messages.request(true)).await;
+        assert_eq!(answer.status, 529);
+    }
+    assert_eq!((stage.fake.count("a"), stage.fake.count("b")), (8, 0), "no retry, no fallback, no breaker");
+    stage.script("a", "cut=3");
+    let answer = stage.send(Speaks::Messages.request(true)).await;
+    assert!(answer.text().contains("word-2"), "as it came: {}", answer.text());
+}

@@ -1,0 +1,212 @@
+//! What clients do not notice, and what they are told when nothing helps.
+
+use std::time::Duration;
+
+use serde_json::json;
+use steadfast_fake::End;
+
+use crate::harness::{LIMIT, Speaks, Stage, post, with};
+
+#[tokio::test]
+async fn failures_before_an_answer_are_not_noticed() {
+    for fault in ["overloaded", "server_error", "rate_limit", "reset", "close", "reset-after-headers", "html502"] {
+        for speaks in Speaks::ALL {
+            let stage = Stage::usual("").await;
+            for stream in [false, true] {
+                stage.script("a", &format!("{fault} x2; ok"));
+                let answer = stage.send(speaks.request(stream)).await;
+                let told = format!(
+                    "{fault} {speaks:?} {stream} {:?} {}",
+                    stage.events("decision", &["kind", "reason"]),
+                    answer.text()
+                );
+                assert_eq!(answer.status, 200, "{told}");
+                assert!(answer.text().contains("word-1"), "{told}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_next_model_serves_when_the_first_does_not() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "server_error");
+    let answer = stage.send(Speaks::Messages.request(false)).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("x-steadfast-model"), "claude-two");
+    assert_eq!(answer.header("x-steadfast-endpoint"), "b");
+    assert_eq!(answer.header("x-steadfast-attempts"), "4");
+    assert_eq!(answer.header("x-steadfast-steps"), "retry, retry, fallback");
+    let sent = stage.fake.requests().pop().unwrap();
+    assert_eq!(sent.model, "claude-two", "the body names the model it goes to");
+}
+
+#[tokio::test]
+async fn a_final_failure_keeps_the_providers_shape_and_stops_the_clients_retries() {
+    let stage = Stage::usual("").await;
+    for endpoint in ["a", "b"] {
+        stage.script(endpoint, "overloaded");
+    }
+    let answer = stage.send(Speaks::Messages.request(false)).await;
+    assert_eq!(answer.status, 529);
+    assert_eq!(answer.json()["error"]["type"], "overloaded_error");
+    assert_eq!(answer.header("x-should-retry"), "false");
+    assert!(!answer.header("x-steadfast-request").is_empty());
+}
+
+#[tokio::test]
+async fn what_is_wrong_in_itself_passes_at_once_and_as_it_is() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "status=400");
+    let answer = stage.send(Speaks::Messages.request(true)).await;
+    assert_eq!((answer.status.as_u16(), stage.fake.requests().len()), (400, 1));
+    assert_eq!(answer.json()["type"], "error");
+}
+
+#[tokio::test]
+async fn an_exhausted_quota_is_set_aside_and_the_next_target_taken_at_once() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "weekly_quota");
+    for _ in 0..3 {
+        assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 200);
+    }
+    assert_eq!((stage.fake.count("a"), stage.fake.count("b")), (1, 3), "{:?}", stage.log());
+    assert_eq!(stage.events("decision", &["kind", "step"]), ["quota_exhausted fallback"]);
+}
+
+#[tokio::test]
+async fn when_every_target_refuses_the_answer_says_when_to_come_back() {
+    let stage = Stage::usual("[projects.default]\npolicy = \"once\"\n[policies.once]\nattempts_max = 2\n").await;
+    for endpoint in ["a", "b"] {
+        stage.script(endpoint, "server_error");
+    }
+    let mut last = stage.send(Speaks::Messages.request(false)).await;
+    for _ in 0..20 {
+        last = stage.send(Speaks::Messages.request(false)).await;
+        if last.status == 503 {
+            break;
+        }
+    }
+    assert_eq!(last.status, 503, "{}", last.text());
+    let seconds: u64 = last.header("retry-after").parse().unwrap();
+    assert!((1..=60).contains(&seconds), "{seconds}");
+    assert!(last.text().contains("the breaker is open"), "{}", last.text());
+}
+
+#[tokio::test]
+async fn a_model_whose_window_is_too_small_is_passed_over_and_said() {
+    let stage = Stage::usual("[models.claude-small]\nvendor = \"anthropic\"\nendpoints = [\"b\"]\ncontext_window = 1000\n[models.big]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\nfallback = [\"claude-small\"]").await;
+    stage.script("a", "server_error");
+    let body =
+        json!({ "model": "big", "max_tokens": 10, "messages": [{ "role": "user", "content": "x ".repeat(20_000) }] });
+    let answer = stage.post("/v1/messages", &body).await;
+    assert_ne!(answer.status, 200);
+    assert_eq!(stage.fake.count("b"), 0);
+    let told = stage.events("decision", &["step", "passed_over"]);
+    assert!(told.last().unwrap().contains("its context window is too small"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_full_context_climbs_the_ladder() {
+    let more = "[models.large]\nvendor = \"anthropic\"\nendpoints = [\"b\"]\ncontext_window = 1000000\n[models.small]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\ncontext_window = 200000\n[ladders]\nx = [\"small\", \"large\"]";
+    let stage = Stage::usual(more).await;
+    stage.script("a", "context");
+    let body = json!({ "model": "small", "max_tokens": 10, "messages": [{ "role": "user", "content": "x" }] });
+    let answer = stage.send(with(post("/v1/messages", &body), "x-steadfast-session", "s1")).await;
+    assert_eq!((answer.status.as_u16(), answer.header("x-steadfast-model")), (200, "large"), "{}", answer.text());
+    assert_eq!(stage.events("decision", &["kind", "step"]), ["context_limit escalate"]);
+    let again = stage.send(with(post("/v1/messages", &body), "x-steadfast-session", "s1")).await;
+    assert_eq!(again.header("x-steadfast-attempts"), "1", "the session sticks to it");
+}
+
+#[tokio::test]
+async fn a_session_remembers_what_failed() {
+    let stage = Stage::usual("").await;
+    let request = || with(Speaks::Messages.request(false), "x-claude-code-session-id", "s1");
+    stage.script("a", "server_error x3; ok");
+    assert_eq!(stage.send(request()).await.header("x-steadfast-model"), "claude-two");
+    let next = stage.send(request()).await;
+    assert_eq!((next.header("x-steadfast-model"), next.header("x-steadfast-attempts")), ("claude-two", "1"));
+    let stranger = stage.send(Speaks::Messages.request(false)).await;
+    assert_eq!(stranger.header("x-steadfast-model"), "claude-one");
+    let back = stage.send(request()).await;
+    assert_eq!(back.header("x-steadfast-model"), "claude-one", "somebody was served there since");
+}
+
+#[tokio::test]
+async fn money_that_is_gone_is_refused_before_the_call() {
+    let stage = Stage::usual("[projects.default]\nspend = { usd_per_session = 0.002 }").await;
+    let request = || with(Speaks::Messages.request(false), "x-steadfast-session", "s1");
+    let mut statuses = Vec::new();
+    for _ in 0..60 {
+        let answer = stage.send(request()).await;
+        statuses.push(answer.status.as_u16());
+        if answer.status == 402 {
+            assert!(answer.text().contains("spend budget"), "{}", answer.text());
+            break;
+        }
+    }
+    assert_eq!((statuses[0], *statuses.last().unwrap()), (200, 402), "{statuses:?}");
+    assert_eq!(stage.fake.requests().len(), statuses.len() - 1);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_during_a_backoff_is_not_called_for_again() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "rate_limit retry-after=2");
+    let response = tokio::time::timeout(Duration::from_millis(600), stage.open(Speaks::Messages.request(false))).await;
+    assert!(response.is_err(), "it waits for its retry");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let left = stage.engine.clone();
+    assert!(stage.events("outcome", &["outcome"]).contains(&"cancelled".to_owned()), "{:?}", stage.log());
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!((stage.fake.count("a"), stage.fake.count("b")), (1, 0));
+    let snapshot = left.snapshot();
+    let (_, endpoint) = snapshot.world.endpoints().next().unwrap();
+    assert!(!endpoint.breaker.is_open(left.clock().now()));
+}
+
+#[tokio::test]
+async fn an_answer_that_finished_after_its_client_had_gone_is_there_when_it_comes_back() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "first=400ms");
+    let gone = tokio::time::timeout(Duration::from_millis(150), stage.open(Speaks::Messages.request(false))).await;
+    assert!(gone.is_err());
+    assert!(stage.fake.wait_for(|seen| seen.len() == 1 && matches!(seen[0].end, End::Answered), LIMIT).await);
+    let other = with(Speaks::Messages.request(false), "authorization", "Bearer sk-another-client");
+    assert_eq!(stage.send(other).await.header("x-steadfast-journal"), "", "others do not get it");
+    let again = stage.send(Speaks::Messages.request(false)).await;
+    assert_eq!((again.status.as_u16(), again.header("x-steadfast-journal")), (200, "kept"), "{}", again.text());
+    assert_eq!(stage.fake.requests().len(), 2);
+    assert_eq!(stage.send(Speaks::Messages.request(false)).await.header("x-steadfast-journal"), "", "once");
+}
+
+#[tokio::test]
+async fn half_open_with_two_hundred_waiters_sends_one_probe() {
+    let stage = Stage::usual("[models.alone]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\n[projects.default]\npolicy = \"once\"\n[policies.once]\nattempts_max = 1\nbreaker = { cooldown = \"1s\", cooldown_max = \"1s\" }").await;
+    let body = json!({ "model": "alone", "max_tokens": 10, "messages": [{ "role": "user", "content": "hi" }] });
+    stage.script("a", "server_error");
+    // Long enough that the throttle of panic mode lets next to nothing through.
+    for _ in 0..40 {
+        stage.post("/v1/messages", &body).await;
+    }
+    stage.fake.reset_counts();
+    stage.script("a", "first=500ms");
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    let stage = std::sync::Arc::new(stage);
+    let waiters: Vec<_> = (0..200)
+        .map(|_| {
+            let (stage, body) = (stage.clone(), body.clone());
+            tokio::spawn(async move { stage.post("/v1/messages", &body).await.status.as_u16() })
+        })
+        .collect();
+    let mut served = 0;
+    for waiter in waiters {
+        served += u32::from(waiter.await.unwrap() == 200);
+    }
+    let panicked = stage.events("attempt", &["choice"]).iter().filter(|choice| *choice == "panic").count();
+    let late = stage.fake.requests().len().saturating_sub(panicked);
+    assert!(served >= 1 && late >= 1 && panicked < 20, "{served} served, {late} sent, {panicked} in panic");
+    let probes = stage.fake.requests().iter().filter(|seen| seen.at.elapsed() < Duration::from_secs(60)).count();
+    assert!(probes - panicked.min(probes) <= 1, "{probes} requests, {panicked} of them by the panic throttle");
+}

@@ -1,0 +1,198 @@
+//! The promise of a stream, mode by mode and fault by fault.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use steadfast_fake::End;
+
+use crate::harness::{LIMIT, Speaks, Stage, post, with};
+
+/// Faults after some content: what each does to the stream.
+const AFTER: [&str; 5] = ["cut=5", "cutfin=5", "end=5", "malformed=5", "error=5"];
+
+/// Faults before any content.
+const BEFORE: [&str; 7] = ["cut=0", "end=0", "malformed=0", "error=0", "nocontent", "empty", "error200"];
+
+#[tokio::test]
+async fn what_fails_before_the_first_content_is_never_noticed() {
+    for speaks in Speaks::ALL {
+        for mode in ["fast", "safe", "regenerate", "resume"] {
+            let stage = Stage::usual("").await;
+            for fault in BEFORE {
+                stage.script("a", &format!("{fault} x1; ok"));
+                let answer = stage.send(with(speaks.request(true), "x-steadfast-stream", mode)).await;
+                let text = answer.text();
+                let told = format!(
+                    "{speaks:?} {mode} {fault} {:?}\n{text}",
+                    stage.events("decision", &["kind", "rule", "step"])
+                );
+                assert_eq!(answer.status, 200, "{told}");
+                assert!(answer.clean && speaks.is_whole(&text) && speaks.error(&text).is_none(), "{told}");
+                assert_eq!(speaks.text(&text).matches("word-1 ").count(), 1, "{told}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn fast_ends_a_broken_stream_with_a_typed_error_and_never_as_success() {
+    for speaks in Speaks::ALL {
+        let stage = Stage::usual("").await;
+        for fault in AFTER {
+            stage.script("a", &format!("{fault} x1; ok"));
+            let answer = stage.send(speaks.request(true)).await;
+            let text = answer.text();
+            let told = format!("{speaks:?} {fault} {text}");
+            assert_eq!(answer.status, 200, "{told}");
+            assert!(speaks.text(&text).contains("word-1"), "{told}");
+            assert!(!speaks.is_whole(&text), "{told}");
+            let error = speaks.error(&text).unwrap_or_else(|| panic!("no error event: {told}"));
+            assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{told}");
+        }
+        assert_eq!(stage.fake.count("a"), AFTER.len(), "what was sent cannot be taken back, so nothing is tried again");
+    }
+}
+
+#[tokio::test]
+async fn safe_holds_the_turn_back_so_that_nothing_is_ever_seen_of_a_failure() {
+    for speaks in Speaks::ALL {
+        let stage = Stage::usual("[projects.default]\npolicy = \"held\"\n[policies.held]\nstream = \"safe\"").await;
+        for fault in AFTER {
+            stage.script("a", &format!("{fault} x1; ok"));
+            let answer = stage.send(speaks.request(true)).await;
+            let text = answer.text();
+            assert!(speaks.is_whole(&text) && speaks.error(&text).is_none(), "{speaks:?} {fault} {text}");
+            assert_eq!(speaks.text(&text).matches("word-1 ").count(), 1, "{speaks:?} {fault} {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn regenerate_marks_the_break_and_sends_the_whole_answer() {
+    for speaks in Speaks::ALL {
+        let stage = Stage::usual("").await;
+        for fault in AFTER {
+            stage.script("a", &format!("{fault} x1; ok"));
+            let answer = stage.send(with(speaks.request(true), "x-steadfast-stream", "regenerate")).await;
+            let text = answer.text();
+            let told = format!("{speaks:?} {fault} {text}");
+            assert!(speaks.is_whole(&text) && speaks.error(&text).is_none(), "{told}");
+            let said = speaks.text(&text);
+            let (before, after) = said.split_once("[Connection lost mid-response]").unwrap_or_else(|| panic!("{told}"));
+            assert!(before.contains("word-1") && after.contains("word-1 word-2"), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn resume_continues_plain_text_without_a_seam() {
+    for speaks in Speaks::ALL {
+        let stage = Stage::usual("").await;
+        stage.script("a", "ok");
+        let expected = speaks.text(&stage.send(speaks.request(true)).await.text());
+        for fault in AFTER {
+            stage.script("a", &format!("{fault} x1; ok"));
+            let answer = stage.send(with(speaks.request(true), "x-steadfast-stream", "resume")).await;
+            let text = answer.text();
+            assert!(speaks.is_whole(&text) && speaks.error(&text).is_none(), "{speaks:?} {fault} {text}");
+            assert_eq!(speaks.text(&text), expected, "{speaks:?} {fault}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_call_arrives_whole_or_not_at_all() {
+    for speaks in [Speaks::Chat, Speaks::Responses, Speaks::Messages] {
+        for fault in ["cut-in-tool", "end-in-tool"] {
+            let stage = Stage::usual("").await;
+            stage.script("a", &format!("answer=tool {fault} x1; answer=tool"));
+            let request = post(speaks.path(true), &speaks.body_with_tool());
+            let answer = stage.send(request).await;
+            let text = answer.text();
+            assert!(speaks.is_whole(&text), "nothing had been sent, so it is not noticed: {speaks:?} {fault} {text}");
+            stage.script("a", &format!("answer=text+tool {fault}"));
+            let answer = stage.send(post(speaks.path(true), &speaks.body_with_tool())).await;
+            let text = answer.text();
+            assert!(speaks.error(&text).is_some(), "{speaks:?} {fault} {text}");
+            assert!(!text.contains("weather"), "no piece of the call: {speaks:?} {fault} {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_silent_upstream_is_noticed() {
+    let quick = "[projects.default]\npolicy = \"quick\"\n[policies.quick]\ntimeouts = { first_token = \"300ms\", idle = \"300ms\" }";
+    for fault in ["stall", "stall-after-headers", "stall=0"] {
+        let stage = Stage::usual(quick).await;
+        stage.script("a", fault);
+        let answer = stage.send(Speaks::Messages.request(true)).await;
+        assert_eq!(answer.header("x-steadfast-model"), "claude-two", "{fault} {}", answer.text());
+        let kinds = stage.events("decision", &["kind"]);
+        assert!(kinds.iter().all(|kind| kind == "timeout" || kind == "stream_interrupted"), "{fault} {kinds:?}");
+    }
+    let stage = Stage::usual(quick).await;
+    stage.script("a", "stall=4");
+    let answer = stage.send(Speaks::Messages.request(true)).await;
+    assert!(Speaks::Messages.error(&answer.text()).is_some(), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_cancels_the_upstream_call_at_once() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "words=10000 delay=20ms");
+    let mut response = stage.open(Speaks::Messages.request(true)).await;
+    response.body_mut().frame().await.unwrap().unwrap();
+    let left = std::time::Instant::now();
+    drop(response);
+    assert!(stage.fake.wait_for(|seen| matches!(seen[0].end, End::ClientLeft { .. }), LIMIT).await);
+    let took = left.elapsed();
+    assert_eq!(stage.events("outcome", &["outcome"]), ["cancelled"]);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_slow_reader_slows_the_upstream_and_not_the_heap() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "huge=100MB");
+    let mut response = stage.open(Speaks::Messages.request(true)).await;
+    response.body_mut().frame().await.unwrap().unwrap();
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let running = stage.fake.requests().pop().unwrap();
+    assert!(matches!(running.end, End::Running), "some hundred megabytes are still at the provider: {:?}", running.end);
+}
+
+#[tokio::test]
+async fn compressed_answers_and_http2_are_understood() {
+    let stage = Stage::usual("[endpoints.h2]\ndialect = \"openai\"\nurl = \"FAKE/@h2\"\nhttp2 = true\n[models.two]\nvendor = \"openai\"\nendpoints = [\"h2\"]").await;
+    stage.script("a", "gzip");
+    for stream in [false, true] {
+        let answer = stage.send(Speaks::Messages.request(stream)).await;
+        assert!(answer.status == 200 && answer.text().contains("word-1"), "{:?} {}", answer.headers, answer.text());
+        assert_eq!(answer.header("content-encoding"), "");
+    }
+    for stream in [false, true] {
+        let body =
+            serde_json::json!({ "model": "two", "stream": stream, "messages": [{ "role": "user", "content": "hi" }] });
+        let answer = stage.post("/v1/chat/completions", &body).await;
+        assert!(answer.status == 200 && answer.text().contains("word-1"), "{}", answer.text());
+    }
+    assert!(stage.fake.requests().iter().filter(|seen| seen.endpoint == "h2").all(|seen| seen.http2));
+}
+
+#[tokio::test]
+async fn an_upstream_gone_mad_does_no_harm() {
+    for fault in ["endless-headers", "garbage", "huge=100MB", "wrong-length"] {
+        for stream in [false, true] {
+            if fault.starts_with("huge") && stream {
+                // A stream may be long: it is passed on as it comes.
+                continue;
+            }
+            let stage = Stage::usual("").await;
+            stage.script("a", fault);
+            let answer = stage.send(Speaks::Messages.request(stream)).await;
+            let told = format!("{fault} {stream} {:?}", stage.events("decision", &["kind", "rule", "step"]));
+            assert_eq!(answer.status, 200, "{told}");
+            assert_eq!(answer.header("x-steadfast-model"), "claude-two", "{told}");
+        }
+    }
+}
