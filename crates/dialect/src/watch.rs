@@ -69,6 +69,8 @@ pub(crate) struct Known {
     stop_reason: Option<String>,
     usage: Option<Usage>,
     whole: bool,
+    /// An error or nonsense was seen: whatever end follows, it is none.
+    broken: bool,
     content: bool,
     framing: Option<Framing>,
 }
@@ -108,27 +110,15 @@ impl Watch {
         if frame.is_comment() {
             return Seen::Preamble;
         }
-        let data = frame.data();
-        if data.is_empty() {
-            return Seen::Preamble;
-        }
-        if std::str::from_utf8(&data).is_err() {
-            return Seen::Malformed;
-        }
-        let known = &mut self.known;
-        let seen = match &mut self.state {
-            State::Chat(state) => state.see(known, frame, &data),
-            State::Responses(state) => state.see(known, frame, &data),
-            State::Messages(state) => state.see(known, frame, &data),
-            State::Gemini(state) => state.see(known, frame, &data),
-        };
-        seen.unwrap_or(Seen::Malformed)
+        let seen = self.see_data(frame, &frame.data());
+        self.known.broken |= matches!(seen, Seen::Error | Seen::Malformed);
+        seen
     }
 
-    /// Whether a stream that ends here is whole: its terminal event was seen. Chat: `[DONE]`, or a reason to
+    /// Whether a stream that ends here is whole: its terminal event was seen, and no error. Chat: `[DONE]`, or a reason to
     /// finish for every choice, because some compatible servers send no `[DONE]`.
     pub fn is_whole(&self) -> bool {
-        self.known.whole
+        self.known.whole && !self.known.broken
     }
 
     /// Whether there was anything a person or agent can use: text, a tool call, or a stop reason that says
@@ -160,6 +150,23 @@ impl Watch {
     /// The format watched.
     pub const fn format(&self) -> Format {
         self.format
+    }
+
+    fn see_data(&mut self, frame: &Frame, data: &[u8]) -> Seen {
+        if data.is_empty() {
+            return Seen::Preamble;
+        }
+        if std::str::from_utf8(data).is_err() {
+            return Seen::Malformed;
+        }
+        let known = &mut self.known;
+        let seen = match &mut self.state {
+            State::Chat(state) => state.see(known, frame, data),
+            State::Responses(state) => state.see(known, frame, data),
+            State::Messages(state) => state.see(known, frame, data),
+            State::Gemini(state) => state.see(known, frame, data),
+        };
+        seen.unwrap_or(Seen::Malformed)
     }
 
     pub(crate) const fn has_seen_frames(&self) -> bool {
