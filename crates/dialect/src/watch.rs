@@ -21,7 +21,7 @@ use crate::{Format, Frame, Framing};
 pub use sent::{Sent, TEXT_BYTES_MAX};
 
 pub(crate) use messages::Block;
-pub(crate) use responses::has_output;
+pub(crate) use responses::{Message, Part, has_output};
 
 /// Follows one stream.
 #[derive(Clone, Debug)]
@@ -72,7 +72,9 @@ pub(crate) struct Known {
     /// An error or nonsense was seen: whatever end follows, it is none.
     broken: bool,
     content: bool,
-    framing: Option<Framing>,
+    framing: Framing,
+    /// A frame has reached the client.
+    begun: bool,
 }
 
 /// What a format must remember between frames.
@@ -106,12 +108,14 @@ impl Watch {
     /// Says what the next frame is.
     #[inline]
     pub fn see(&mut self, frame: &Frame) -> Seen {
-        self.known.framing = Some(frame.framing());
+        self.known.framing = frame.framing();
         if frame.is_comment() {
             return Seen::Preamble;
         }
         let seen = self.see_data(frame, &frame.data());
-        self.known.broken |= matches!(seen, Seen::Error | Seen::Malformed);
+        let broken = matches!(seen, Seen::Error | Seen::Malformed);
+        self.known.broken |= broken;
+        self.known.begun |= !broken && seen != Seen::ToolPart;
         seen
     }
 
@@ -169,12 +173,13 @@ impl Watch {
         seen.unwrap_or(Seen::Malformed)
     }
 
-    pub(crate) const fn has_seen_frames(&self) -> bool {
-        self.known.framing.is_some()
+    /// Whether anything with data has reached the client.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.known.begun
     }
 
-    pub(crate) fn framing(&self) -> Framing {
-        self.known.framing.unwrap_or_default()
+    pub(crate) const fn framing(&self) -> Framing {
+        self.known.framing
     }
 
     /// The id of the open answer.

@@ -2,8 +2,10 @@ use super::*;
 use crate::fixture::{self, all, load};
 
 /// Name, what is seen frame by frame, whether it is whole, whether there is content, tokens in and out.
+type Case = (&'static str, &'static str, bool, bool, (u64, u64));
+
 #[rustfmt::skip]
-const CASES: &[(&str, &str, bool, bool, (u64, u64))] = &[
+const CASES: &[Case] = &[
     ("chat/crlf.sse",                "pcccccppE",   true,  true,  (19, 10)),
     ("chat/cut.sse",                 "pc",          false, true,  (0, 0)),
     ("chat/cut_in_tool.sse",         "pctt",        false, true,  (0, 0)),
