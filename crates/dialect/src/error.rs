@@ -35,7 +35,7 @@ pub fn event(format: Format, framing: Framing, error: &Final<'_>, open: &Watch) 
     };
     match (framing, format) {
         (Framing::JsonArray, _) => {
-            let before = if open.has_seen_frames() { "," } else { "[" };
+            let before = if open.has_begun() { "," } else { "[" };
             format!("{before}{value}]").into_bytes()
         }
         (Framing::Sse, Format::Messages) => format!("event: error\ndata: {value}\n\n").into_bytes(),

@@ -20,3 +20,26 @@ pub const fn bytes(format: Format, framing: Framing) -> &'static [u8] {
         (Format::Gemini, Framing::Sse) => b"\n\n",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn heartbeats_between_frames_change_nothing() {
+        for fixture in fixture::all() {
+            let (frames, rest) = fixture::cut(fixture.framing, &fixture.bytes, []);
+            let mut stream = Vec::new();
+            for frame in &frames {
+                stream.extend_from_slice(bytes(fixture.format, fixture.framing));
+                stream.extend_from_slice(&frame.raw);
+            }
+            stream.extend_from_slice(&rest);
+            let (seen, watch) = fixture::watch(fixture.format, &fixture::frames(fixture.framing, &stream.into()));
+            let (before, known) = fixture::watch(fixture.format, &frames);
+            assert_eq!(seen.replace('p', ""), before.replace('p', ""), "{}", fixture.name);
+            assert_eq!((watch.is_whole(), watch.sent()), (known.is_whole(), known.sent()), "{}", fixture.name);
+        }
+    }
+}

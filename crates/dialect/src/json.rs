@@ -121,14 +121,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next value if it is a number; fractions are cut off.
+    /// The next value if it is a number that is not negative; fractions are cut off.
     pub(crate) fn number(&mut self) -> Outcome<Option<u64>> {
-        let kind = self.kind()?;
-        let range = self.value()?;
-        if kind != Kind::Number {
-            return Ok(None);
+        if self.kind()? != Kind::Number {
+            return self.skip().map(|()| None);
         }
-        let text = std::str::from_utf8(&self.text[range]).unwrap_or_default();
+        let range = self.value()?;
+        let digits = &self.text[range];
+        // Up to here no sum can overflow.
+        if digits.len() < 19 && digits.iter().all(u8::is_ascii_digit) {
+            return Ok(Some(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))));
+        }
+        let text = std::str::from_utf8(digits).unwrap_or_default();
         let float = || text.parse::<f64>().ok().filter(|number| *number >= 0.0).map(|number| number as u64);
         Ok(text.parse().ok().or_else(float))
     }
@@ -299,13 +303,33 @@ const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
-/// How far it is to the next quote or backslash. Keys and short values end within a few bytes,
-/// where setting up the vectorised search would cost more than it finds.
+/// How far it is to the next quote or backslash. Keys and short values end within a few bytes, where
+/// setting up the vectorised search would cost more than it finds: the first words are compared whole.
 #[inline]
 fn string_stop(text: &[u8]) -> Option<usize> {
-    const NEAR: usize = 16;
-    let near = text.iter().take(NEAR).position(|byte| matches!(byte, b'"' | b'\\'));
-    near.or_else(|| memchr::memchr2(b'"', b'\\', text.get(NEAR..)?).map(|distance| distance + NEAR))
+    const NEAR: usize = 32;
+    let (words, _) = text.get(..NEAR).unwrap_or(text).as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let hits = bytes_equal(word, b'"') | bytes_equal(word, b'\\');
+        if hits != 0 {
+            return Some(number * 8 + hits.trailing_zeros() as usize / 8);
+        }
+    }
+    let done = words.len() * 8;
+    if done < NEAR {
+        return text[done..].iter().position(|byte| matches!(byte, b'"' | b'\\')).map(|distance| done + distance);
+    }
+    memchr::memchr2(b'"', b'\\', &text[done..]).map(|distance| done + distance)
+}
+
+/// The high bit of the first byte of the word that equals this one, and perhaps of later ones.
+#[inline]
+const fn bytes_equal(word: u64, byte: u8) -> u64 {
+    const LOW: u64 = u64::from_le_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    let difference = word ^ (LOW * byte as u64);
+    difference.wrapping_sub(LOW) & !difference & HIGH
 }
 
 fn unescape(raw: &[u8]) -> String {

@@ -11,6 +11,8 @@
 
 pub mod envelope;
 pub mod error;
+#[cfg(test)]
+mod fixture;
 pub mod frame;
 pub mod heartbeat;
 mod json;

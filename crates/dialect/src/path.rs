@@ -86,9 +86,13 @@ impl Route {
     /// The same path with another model's name; unchanged if the path has none.
     pub fn path_with_model(&self, path: &str, model: &str) -> String {
         let around = self.model.as_ref().and_then(|range| Some((path.get(..range.start)?, path.get(range.end..)?)));
-        match around {
-            Some((before, after)) => format!("{before}{}{after}", percent_encode(model)),
-            None => path.to_owned(),
+        let Some((before, after)) = around else { return path.to_owned() };
+        let model = percent_encode(model);
+        // Tuned models have a collection of their own, which is part of the name.
+        match (before.strip_suffix("/models/"), model.starts_with("tunedModels/")) {
+            (Some(before), true) => format!("{before}/{model}{after}"),
+            (None, false) => format!("{before}models/{model}{after}"),
+            (Some(_), false) | (None, true) => format!("{before}{model}{after}"),
         }
     }
 
@@ -126,7 +130,6 @@ impl Route {
         let colon = path.rfind(':').filter(|colon| *colon > start)?;
         let verb = &path[colon + 1..];
         let operation = match verb {
-            _ if method != "POST" => Operation::Other,
             "generateContent" | "streamGenerateContent" => Operation::Generate(Format::Gemini),
             "countTokens" => Operation::CountTokens,
             "embedContent" | "batchEmbedContents" => Operation::Embed,
@@ -134,6 +137,7 @@ impl Route {
             _ if version == "/v1/" => return None,
             _ => Operation::Other,
         };
+        let operation = if method == "POST" { operation } else { Operation::Other };
         let streams = verb == "streamGenerateContent";
         Some(Self { family: Family::Gemini, operation, model: Some(start..colon), streams })
     }

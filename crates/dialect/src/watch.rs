@@ -21,7 +21,7 @@ use crate::{Format, Frame, Framing};
 pub use sent::{Sent, TEXT_BYTES_MAX};
 
 pub(crate) use messages::Block;
-pub(crate) use responses::has_output;
+pub(crate) use responses::{Message, Part, has_output};
 
 /// Follows one stream.
 #[derive(Clone, Debug)]
@@ -69,8 +69,12 @@ pub(crate) struct Known {
     stop_reason: Option<String>,
     usage: Option<Usage>,
     whole: bool,
+    /// An error or nonsense was seen: whatever end follows, it is none.
+    broken: bool,
     content: bool,
-    framing: Option<Framing>,
+    framing: Framing,
+    /// A frame has reached the client.
+    begun: bool,
 }
 
 /// What a format must remember between frames.
@@ -104,31 +108,21 @@ impl Watch {
     /// Says what the next frame is.
     #[inline]
     pub fn see(&mut self, frame: &Frame) -> Seen {
-        self.known.framing = Some(frame.framing());
+        self.known.framing = frame.framing();
         if frame.is_comment() {
             return Seen::Preamble;
         }
-        let data = frame.data();
-        if data.is_empty() {
-            return Seen::Preamble;
-        }
-        if std::str::from_utf8(&data).is_err() {
-            return Seen::Malformed;
-        }
-        let known = &mut self.known;
-        let seen = match &mut self.state {
-            State::Chat(state) => state.see(known, frame, &data),
-            State::Responses(state) => state.see(known, frame, &data),
-            State::Messages(state) => state.see(known, frame, &data),
-            State::Gemini(state) => state.see(known, frame, &data),
-        };
-        seen.unwrap_or(Seen::Malformed)
+        let seen = self.see_data(frame, &frame.data());
+        let broken = matches!(seen, Seen::Error | Seen::Malformed);
+        self.known.broken |= broken;
+        self.known.begun |= !broken && seen != Seen::ToolPart;
+        seen
     }
 
-    /// Whether a stream that ends here is whole: its terminal event was seen. Chat: `[DONE]`, or a reason to
+    /// Whether a stream that ends here is whole: its terminal event was seen, and no error. Chat: `[DONE]`, or a reason to
     /// finish for every choice, because some compatible servers send no `[DONE]`.
     pub fn is_whole(&self) -> bool {
-        self.known.whole
+        self.known.whole && !self.known.broken
     }
 
     /// Whether there was anything a person or agent can use: text, a tool call, or a stop reason that says
@@ -162,12 +156,30 @@ impl Watch {
         self.format
     }
 
-    pub(crate) const fn has_seen_frames(&self) -> bool {
-        self.known.framing.is_some()
+    fn see_data(&mut self, frame: &Frame, data: &[u8]) -> Seen {
+        if data.is_empty() {
+            return Seen::Preamble;
+        }
+        if std::str::from_utf8(data).is_err() {
+            return Seen::Malformed;
+        }
+        let known = &mut self.known;
+        let seen = match &mut self.state {
+            State::Chat(state) => state.see(known, frame, data),
+            State::Responses(state) => state.see(known, frame, data),
+            State::Messages(state) => state.see(known, frame, data),
+            State::Gemini(state) => state.see(known, frame, data),
+        };
+        seen.unwrap_or(Seen::Malformed)
     }
 
-    pub(crate) fn framing(&self) -> Framing {
-        self.known.framing.unwrap_or_default()
+    /// Whether anything with data has reached the client.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.known.begun
+    }
+
+    pub(crate) const fn framing(&self) -> Framing {
+        self.known.framing
     }
 
     /// The id of the open answer.

@@ -42,10 +42,7 @@ impl Scanner {
             let ends = match self.place {
                 Place::Between => self.between(chunk[at], at),
                 Place::Element => {
-                    at += memchr::memchr3(b'"', b'{', b'}', &chunk[at..]).map_or(chunk.len() - at, |next| {
-                        let brackets = memchr::memchr2(b'[', b']', &chunk[at..at + next]);
-                        brackets.unwrap_or(next)
-                    });
+                    at += next_mark(&chunk[at..]);
                     let Some(byte) = chunk.get(at) else { break };
                     self.element(*byte)
                 }
@@ -133,4 +130,10 @@ impl Scanner {
         self.place = if alone { Place::Between } else { Place::Element };
         alone
     }
+}
+
+/// How far it is to the next byte that opens or closes something, or to the end.
+fn next_mark(chunk: &[u8]) -> usize {
+    let near = memchr::memchr3(b'"', b'{', b'}', chunk).unwrap_or(chunk.len());
+    memchr::memchr2(b'[', b']', &chunk[..near]).unwrap_or(near)
 }

@@ -107,7 +107,6 @@ impl State {
 
     fn meaning(&self, known: &mut Known, amount: &Amount<'_>) -> Seen {
         if amount.error {
-            known.whole = false;
             return Seen::Error;
         }
         if self.tools != 0 {

@@ -25,11 +25,22 @@ pub(crate) struct State {
 pub(crate) struct Message {
     pub(crate) id: String,
     pub(crate) output_index: u64,
-    pub(crate) content_index: u64,
-    /// Whether a part of it has begun.
-    pub(crate) part: bool,
+    pub(crate) part: Part,
     /// Where its text starts in all text sent.
     pub(crate) text_from: u64,
+    /// Where its finished parts end in all text sent.
+    pub(crate) part_ends: Vec<u64>,
+}
+
+/// How far the current part of a message is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// None has begun since the last.
+    #[default]
+    None,
+    Open,
+    /// All of its text has been said: nothing can be added to it.
+    Said,
 }
 
 /// The fields of an event, whichever it is.
@@ -38,7 +49,6 @@ struct Event<'a> {
     kind: &'a [u8],
     sequence: Option<u64>,
     output_index: u64,
-    content_index: u64,
     delta: Option<Text<'a>>,
     item: Item<'a>,
     /// The response has items that are more than reasoning.
@@ -73,7 +83,8 @@ impl State {
             event.kind = frame.event().unwrap_or_default().as_bytes();
         }
         let seen = self.meaning(known, &event);
-        if seen != Seen::ToolPart {
+        // What is held back and what ends the stream badly does not reach the client.
+        if !matches!(seen, Seen::ToolPart | Seen::Error) {
             self.sequence_next = event.sequence.map_or(self.sequence_next, |number| number.saturating_add(1));
         }
         Ok(seen)
@@ -101,18 +112,12 @@ impl State {
                 known.text(text);
                 Seen::Content
             }
-            b"response.content_part.added" => {
-                if let Some(message) = &mut self.message {
-                    message.part = true;
-                    message.content_index = event.content_index;
-                }
-                Seen::Preamble
-            }
+            b"response.content_part.added" => self.part(known, Part::Open),
+            b"response.output_text.done" => self.part(known, Part::Said),
+            b"response.content_part.done" => self.part(known, Part::None),
             b"response.created"
             | b"response.queued"
             | b"response.in_progress"
-            | b"response.content_part.done"
-            | b"response.output_text.done"
             | b"response.refusal.done"
             | b"response.reasoning_summary_part.added"
             | b"response.reasoning_summary_part.done"
@@ -146,8 +151,8 @@ impl State {
             b"message" => {
                 let id = event.item.id.map(|id| id.decode().into_owned()).unwrap_or_default();
                 let text_from = known.sent.text_bytes();
-                let output_index = event.output_index;
-                self.message = Some(Message { id, output_index, content_index: 0, part: false, text_from });
+                let (output_index, part) = (event.output_index, Part::None);
+                self.message = Some(Message { id, output_index, part, text_from, part_ends: Vec::new() });
                 Seen::Preamble
             }
             b"reasoning" => {
@@ -194,6 +199,17 @@ impl State {
         }
     }
 
+    /// Notes how far the open message's part is.
+    fn part(&mut self, known: &Known, part: Part) -> Seen {
+        if let Some(message) = &mut self.message {
+            message.part = part;
+            if part == Part::None {
+                message.part_ends.push(known.sent.text_bytes());
+            }
+        }
+        Seen::Preamble
+    }
+
     fn keep(&mut self, known: &mut Known, event: &Event<'_>) {
         if known.sent.text().is_none() {
             return;
@@ -219,7 +235,6 @@ fn field<'a>(
         b"type" => event.kind = name(cursor)?,
         b"sequence_number" => event.sequence = cursor.number()?,
         b"output_index" => event.output_index = cursor.number()?.unwrap_or_default(),
-        b"content_index" => event.content_index = cursor.number()?.unwrap_or_default(),
         b"delta" => event.delta = cursor.string()?.filter(|text| !text.is_empty()),
         b"item" => {
             let range = cursor.clone().value()?;
