@@ -214,3 +214,6 @@ impl Held {
         Verdict { holds, allowance: Some(allowance), reset: holds.then_some(reset) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,10 +112,10 @@ fn step(cursor: &mut Cursor<'_>) -> Result<Option<Step>, ScriptError> {
             return Err(cursor.error("`:` and what happens then, or `;`"));
         }
     }
-    let begun = cursor.at;
     let mut spec = Spec::named("");
     let mut times = None;
     let mut named: Option<&str> = None;
+    let mut written: Vec<&str> = Vec::new();
     let mut first = true;
     while let Some(word) = cursor.word()? {
         if first && word.name == "loop" && word.value.is_none() && conditions.is_empty() {
@@ -124,7 +124,10 @@ fn step(cursor: &mut Cursor<'_>) -> Result<Option<Step>, ScriptError> {
         first = false;
         match repeat(&word)? {
             Some(count) => times = Some(count),
-            None => apply(&mut spec, &word, &mut named)?,
+            None => {
+                apply(&mut spec, &word, &mut named)?;
+                written.push(word.written);
+            }
         }
     }
     if first {
@@ -134,7 +137,7 @@ fn step(cursor: &mut Cursor<'_>) -> Result<Option<Step>, ScriptError> {
         spec.fault = Fault::Trouble(trouble);
         spec.written = cursor.text[start..cursor.at].trim().into();
     } else {
-        spec.written = cursor.text[begun..cursor.at].trim().into();
+        spec.written = if written.is_empty() { "ok".into() } else { written.join(" ").into() };
     }
     Ok(Some(Step { conditions, spec: Arc::new(spec), times }))
 }
@@ -436,6 +439,10 @@ impl Word<'_> {
     }
 
     fn unknown(&self) -> ScriptError {
+        let late = ["flap", "rpm", "rps", "rate", "quota", "weekly-quota", "concurrency"].contains(&self.name.as_str());
+        if late && self.value.is_some() {
+            return self.expected("conditions only at the beginning of a step, behind `;`");
+        }
         let known = WORDS.iter().copied().chain(Trouble::ALL.iter().map(|trouble| trouble.name()));
         let near = known.map(|known| (strsim::damerau_levenshtein(known, &self.name), known)).min();
         let hint = near.filter(|(distance, known)| *distance <= 1 + known.len() / 4).map(|(_, known)| known.to_owned());
@@ -561,3 +568,6 @@ impl<'a> Cursor<'a> {
         Err(error(self.text, open, "a closing `\"`", "the end"))
     }
 }
+
+#[cfg(test)]
+mod tests;

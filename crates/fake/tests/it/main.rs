@@ -5,6 +5,7 @@
 mod client;
 mod faults;
 mod formats;
+mod http2;
 mod requests;
 mod scripts;
 
