@@ -267,6 +267,12 @@ impl Breaker {
         Gate(self.gate.load(Ordering::Acquire)).generation()
     }
 
+    /// Whether a probe has just begun: most are over within a second or two, and then it is known
+    /// whether the endpoint is back.
+    pub fn has_young_probe(&self, now: Instant) -> bool {
+        self.lock().has_young_probe(&self.settings, now)
+    }
+
     /// Probes in flight.
     pub fn probes_in_flight(&self, now: Instant) -> usize {
         self.lock().probes_in_flight(now)

@@ -4,7 +4,7 @@
 //! Balances are whole thousandths of an attempt, so what is deposited, withdrawn and lost to the
 //! cap adds up exactly.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::time::Instant;
@@ -120,6 +120,8 @@ pub struct Throttle {
     accepted: AtomicU64,
     /// About when the last attempt ended, in nanoseconds.
     last: AtomicU64,
+    /// How the last attempt ended.
+    served: AtomicBool,
 }
 
 impl Throttle {
@@ -143,7 +145,7 @@ impl Throttle {
 
     /// A throttle with no history.
     pub fn new() -> Self {
-        Self { accepted: AtomicU64::new(Self::WHOLE), last: AtomicU64::new(0) }
+        Self { accepted: AtomicU64::new(Self::WHOLE), last: AtomicU64::new(0), served: AtomicBool::new(true) }
     }
 
     /// Whether an attempt against all breakers may go out; `chance` is a random number below 1.
@@ -151,6 +153,11 @@ impl Throttle {
         let share = (Self::FACTOR * self.accepted.load(Ordering::Relaxed)) as f64 / Self::WHOLE as f64;
         let last = Instant::from_nanos(self.last.load(Ordering::Relaxed));
         chance < share.max(Self::FLOOR) || now.since(last) > Self::STALE
+    }
+
+    /// Whether the last attempt was accepted.
+    pub fn served_last(&self) -> bool {
+        self.served.load(Ordering::Relaxed)
     }
 
     /// Takes the end of any attempt at the endpoint.
@@ -161,6 +168,9 @@ impl Throttle {
             // In good times nothing changes, and one load is all this costs.
             (moved != share).then_some(moved)
         };
+        if self.served.load(Ordering::Relaxed) != accepted {
+            self.served.store(accepted, Ordering::Relaxed);
+        }
         _ = self.accepted.try_update(Ordering::Relaxed, Ordering::Relaxed, moved);
         if now.since(Instant::from_nanos(self.last.load(Ordering::Relaxed))) > Self::LAST_WITHIN {
             self.last.store(now.as_nanos(), Ordering::Relaxed);

@@ -8,6 +8,9 @@ use crate::backoff::Backoff;
 use crate::time::Instant;
 use crate::window::mix;
 
+/// A probe younger than this decides alone: nobody else is let through meanwhile.
+const VERDICT_SOON: Duration = Duration::from_secs(2);
+
 /// Cooldowns spread by up to this share, so that the replicas of a fleet do not probe together.
 const COOLDOWN_JITTER: f64 = 0.1;
 
@@ -68,6 +71,12 @@ impl Machine {
             // Whoever asks next is a probe: to an onlooker that is half-open already.
             Phase::Open { .. } | Phase::HalfOpen { .. } => State::HalfOpen,
         }
+    }
+
+    pub(super) fn has_young_probe(&self, settings: &Settings, now: Instant) -> bool {
+        let Phase::HalfOpen { leases, .. } = &self.phase else { return false };
+        let young = |lease: &Lease| now < lease.ends && lease.ends >= now + settings.lease.saturating_sub(VERDICT_SOON);
+        leases.iter().any(young)
     }
 
     pub(super) fn probes_in_flight(&self, now: Instant) -> usize {

@@ -124,7 +124,9 @@ impl Recovery {
         let others = self.plan.route.places_from(FIRST);
         for place in std::iter::once(self.at).chain(others.filter(|place| *place != self.at)) {
             let Some((model, target, endpoint)) = self.usable(place, world, now, obstacles) else { continue };
-            if endpoint.breaker.is_forced_open(now) || !endpoint.throttle.allow(chance, now) {
+            // An endpoint that has not served since it failed is judged by its probe alone.
+            let judged = !endpoint.throttle.served_last() && endpoint.breaker.has_young_probe(now);
+            if judged || endpoint.breaker.is_forced_open(now) || !endpoint.throttle.allow(chance, now) {
                 continue;
             }
             let Some(reserved_usd_micros) = self.reserve(model, obstacles) else { continue };

@@ -377,12 +377,16 @@ impl Recovery {
     /// endpoint that keeps failing is judged soon.
     fn be_patient(&mut self, name: AllowanceName, denial: Denial, progress: Progress, now: Instant) -> Decision {
         let reason = denial.reason(name);
-        let backoff = Backoff::doubling(PATIENCE_BASE, PATIENCE_CAP, Jitter::Spread(0.5));
-        let wait = backoff.delay(self.patience + 1, Duration::ZERO, &mut self.rng);
-        self.patience += 1;
+        let wait = self.next_patience();
         self.keep_progress(progress);
         self.state = State::Waiting { until: now + wait, then: Then::Decide };
         self.decision(name.step(), wait, reason)
+    }
+
+    fn next_patience(&mut self) -> Duration {
+        let backoff = Backoff::doubling(PATIENCE_BASE, PATIENCE_CAP, Jitter::Spread(0.5));
+        self.patience += 1;
+        backoff.delay(self.patience, Duration::ZERO, &mut self.rng)
     }
 
     /// The next place that could serve: another endpoint of the same model, where the failure
