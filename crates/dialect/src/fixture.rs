@@ -1,4 +1,5 @@
-//! Recorded streams for the tests: `fixtures/<format>/<case>.sse`, and `.json` where the framing is an array.
+//! Streams for the tests: `fixtures/<format>/<case>.sse`, and `.json` where the framing is an array. Written after
+//! the vendors' documents, not recorded.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ use bytes::Bytes;
 
 use crate::{Format, Frame, Frames, Framing, Seen, Watch};
 
-/// One recorded stream.
+/// One stream.
 pub(crate) struct Fixture {
     pub(crate) name: String,
     pub(crate) format: Format,
@@ -14,14 +15,14 @@ pub(crate) struct Fixture {
     pub(crate) bytes: Bytes,
 }
 
-/// Every recorded stream.
+/// Every stream.
 pub(crate) fn all() -> Vec<Fixture> {
     let mut fixtures: Vec<Fixture> = Format::ALL.into_iter().flat_map(of_format).collect();
     fixtures.sort_by(|a, b| a.name.cmp(&b.name));
     fixtures
 }
 
-/// The recorded stream of this name, such as `chat/text`.
+/// The stream of this name, such as `chat/text`.
 pub(crate) fn load(name: &str) -> Fixture {
     let wanted = if name.contains('.') { name.to_owned() } else { format!("{name}.sse") };
     all().into_iter().find(|fixture| fixture.name == wanted).unwrap_or_else(|| panic!("no fixture {name}"))

@@ -132,8 +132,8 @@ fn field(line: &[u8], at: usize) -> (Field, Range<usize>) {
     }
 }
 
-/// Some servers write an error into the stream as bare JSON, without `data:` (seen from Gemini;
-/// its SDKs look for it too). Such an event is its own data.
+/// An error may stand in the stream as bare JSON, without `data:`: genai for JS looks for exactly that in
+/// Gemini's streams. Such an event is its own data.
 fn bare_json(raw: &[u8]) -> Data {
     let trimmed = raw.trim_ascii_start();
     if trimmed.first() != Some(&b'{') {

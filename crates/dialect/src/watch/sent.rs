@@ -27,7 +27,7 @@ impl Sent {
         self.text.as_deref().filter(|text| text.len() as u64 == self.text_bytes)
     }
 
-    /// How much text a person has been sent.
+    /// How much text a person has been sent; where the text is not kept, escapes count as they were written.
     pub const fn text_bytes(&self) -> u64 {
         self.text_bytes
     }
