@@ -7,6 +7,7 @@ use steadfast_config::Setting;
 
 use crate::commands::config::ConfigArgs;
 use crate::commands::explain::ExplainArgs;
+use crate::commands::fake::FakeArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::simulate::SimulateArgs;
 
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Simulate(SimulateArgs),
     /// Check, show and start configuration files
     Config(ConfigArgs),
+    /// Play a provider that fails by script, to test clients and gateways against
+    Fake(FakeArgs),
 }
 
 fn setting(written: &str) -> Result<Setting, String> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod explain;
+pub(crate) mod fake;
 pub(crate) mod serve;
 pub(crate) mod simulate;
 
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Explain(args) => explain::run(args, &cli.sources),
         Command::Simulate(args) => simulate::run(args, &cli.sources),
         Command::Config(args) => config::run(args, &cli.sources),
+        Command::Fake(args) => fake::run(args, &cli.sources),
     }
 }
 

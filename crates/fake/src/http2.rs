@@ -108,9 +108,15 @@ async fn perform(plan: Plan, frames: mpsc::Sender<Result<Bytes, Broken>>, ticket
     let mut end = End::Faulted;
     for act in plan.acts {
         match act {
-            Act::Data(data) | Act::Raw(data) => {
-                if !data.is_empty() && frames.send(Ok(data)).await.is_err() {
-                    return;
+            Act::Data(mut data) | Act::Raw(mut data) => {
+                while !data.is_empty() {
+                    let part = data.split_to(plan.pace.map_or(data.len(), |pace| pace.bytes.min(data.len())));
+                    if frames.send(Ok(part)).await.is_err() {
+                        return;
+                    }
+                    if let Some(pace) = plan.pace {
+                        sleep(pace.every).await;
+                    }
                 }
             }
             Act::Sleep(wait) => sleep(wait).await,

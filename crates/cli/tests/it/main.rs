@@ -4,6 +4,7 @@
 
 mod config;
 mod explain;
+mod fake;
 mod simulate;
 
 use std::fs;

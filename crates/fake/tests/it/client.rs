@@ -193,7 +193,10 @@ impl Client {
     }
 }
 
-fn head_of(raw: &[u8]) -> Option<(u16, Vec<(String, String)>, usize)> {
+type Headers = Vec<(String, String)>;
+
+/// Status, headers and where the body begins.
+fn head_of(raw: &[u8]) -> Option<(u16, Headers, usize)> {
     let end = raw.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = String::from_utf8_lossy(&raw[..end]).into_owned();
     let mut lines = head.split("\r\n");
@@ -213,7 +216,7 @@ fn whole(raw: &[u8]) -> Option<usize> {
     (raw.len() >= length).then_some(length)
 }
 
-fn parse(raw: &[u8]) -> (u16, Vec<(String, String)>, Vec<u8>) {
+fn parse(raw: &[u8]) -> (u16, Headers, Vec<u8>) {
     let Some((status, headers, start)) = head_of(raw) else { return (0, Vec::new(), Vec::new()) };
     let chunked = headers.iter().any(|(name, _)| name == "transfer-encoding");
     let body = if chunked { chunks(&raw[start..]).0 } else { raw[start..].to_vec() };

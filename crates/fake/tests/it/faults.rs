@@ -258,7 +258,7 @@ async fn a_200_that_is_none() {
         let silent = stream(path, "nocontent").await;
         assert!(terminal(path, &silent.text()) && silent.said().is_empty(), "{path}: {}", silent.text());
         let endless = stream(path, "no-done").await;
-        assert!(!terminal(path, &endless.text()) && endless.said().ends_with("word-16") || *path == GEMINI_ARRAY);
+        assert!(!terminal(path, &endless.text()) && endless.text().contains("word-16"), "{path}");
         assert_eq!(endless.ended, Ended::Whole);
     }
     assert!(stream(CHAT, "no-done").await.text().contains("finish_reason\":\"stop\""));

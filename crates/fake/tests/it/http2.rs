@@ -50,6 +50,20 @@ async fn answers_and_statuses() {
 }
 
 #[tokio::test]
+async fn a_drip_comes_in_small_frames() {
+    let fake = Fake::start().await.unwrap();
+    let mut sender = connect(&fake).await;
+    let mut incoming = ask(&mut sender, CHAT, "words=1 drip=100/1ms", false).await.unwrap().into_body();
+    let mut frames = 0;
+    while let Some(frame) = incoming.frame().await {
+        let bytes = frame.unwrap().into_data().unwrap().len();
+        assert!(bytes <= 100, "{bytes}");
+        frames += 1;
+    }
+    assert!(frames > 5, "{frames}");
+}
+
+#[tokio::test]
 async fn a_reset_hits_the_stream_and_not_the_connection() {
     let fake = Fake::start().await.unwrap();
     let mut sender = connect(&fake).await;

@@ -194,7 +194,8 @@ async fn waiting_for_what_does_not_come_ends() {
 async fn many_slow_streams_at_once() {
     let fake = Fake::start().await.unwrap();
     let mut clients = Vec::new();
-    for _ in 0..500 {
+    // Both ends are open files of this process: more would hit the usual limit of 1024.
+    for _ in 0..200 {
         let mut client = Client::connect(fake.addr()).await;
         client.send(CHAT, "words=3 delay=5ms", &body(CHAT, true)).await;
         clients.push(client);
@@ -202,5 +203,5 @@ async fn many_slow_streams_at_once() {
     for mut client in clients {
         assert_eq!(client.answer().await.said(), "word-1 word-2 word-3");
     }
-    assert_eq!(fake.count(""), 500);
+    assert_eq!(fake.count(""), 200);
 }

@@ -189,3 +189,13 @@ fn no_text_makes_it_panic() {
         let _ = parse(&text);
     }
 }
+
+#[test]
+fn every_word_is_documented() {
+    let guide = include_str!("../../../../../docs/fake.md");
+    let known = super::WORDS.iter().copied().chain(Trouble::ALL.iter().map(|trouble| trouble.name()));
+    for word in known {
+        let found = [format!("`{word}`"), format!("`{word}="), format!("`{word}:`"), format!(" {word}`")];
+        assert!(found.iter().any(|text| guide.contains(text)), "docs/fake.md does not name {word}");
+    }
+}
