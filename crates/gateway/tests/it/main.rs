@@ -6,3 +6,4 @@ mod harness;
 mod plain;
 mod recovery;
 mod streams;
+mod traces;
