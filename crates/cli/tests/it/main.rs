@@ -5,6 +5,8 @@
 mod config;
 mod explain;
 mod fake;
+mod secrets;
+mod serve;
 mod simulate;
 
 use std::fs;
