@@ -245,6 +245,11 @@ fn a_changed_file_and_sighup_reload_it_and_a_bad_one_is_refused() {
     server.hears("this is not TOML");
     assert!(project("acme").starts_with("HTTP/1.1 200 "), "the one before stays");
 
+    std::fs::remove_file(folder.0.join("steadfast.toml")).unwrap();
+    server.hears("the configuration file is gone; the configuration stays in force");
+    assert!(project("acme").starts_with("HTTP/1.1 200 "), "the one before stays");
+    folder.write("steadfast.toml", "listen = [[[");
+
     // The same again, with the signal: nothing changed but the moment.
     let refusals = server.said().matches("the one before stays").count();
     server.signal("-HUP");
