@@ -9,8 +9,10 @@ use crate::harness::{LIMIT, Speaks, Stage, post, with};
 
 #[tokio::test]
 async fn failures_before_an_answer_are_not_noticed() {
-    for fault in ["overloaded", "server_error", "rate_limit", "reset", "close", "reset-after-headers", "html502"] {
-        for speaks in Speaks::ALL {
+    let faults = ["overloaded", "server_error", "rate_limit", "reset", "close", "reset-after-headers", "html502"];
+    let mut cases = tokio::task::JoinSet::new();
+    for (fault, speaks) in faults.into_iter().flat_map(|fault| Speaks::ALL.map(|speaks| (fault, speaks))) {
+        cases.spawn(async move {
             let stage = Stage::usual("").await;
             for stream in [false, true] {
                 stage.script("a", &format!("{fault} x2; ok"));
@@ -23,7 +25,10 @@ async fn failures_before_an_answer_are_not_noticed() {
                 assert_eq!(answer.status, 200, "{told}");
                 assert!(answer.text().contains("word-1"), "{told}");
             }
-        }
+        });
+    }
+    while let Some(case) = cases.join_next().await {
+        case.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
     }
 }
 
