@@ -3,6 +3,7 @@
 mod ci;
 mod corpus;
 mod readme_table;
+mod sdk;
 mod simulate;
 mod tidy;
 
@@ -15,6 +16,7 @@ const COMMANDS: &[Command] = &[
     ("ci", "everything CI checks", ci::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),
+    ("sdk", "the real SDKs as clients of the gateway", sdk::run),
     ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),
     ("tidy", "the rules no compiler checks", tidy::run),
 ];
