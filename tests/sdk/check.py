@@ -164,7 +164,7 @@ def main(binary):
             for process in running:
                 process.wait(timeout=40)
     print(f"{checked} streams through the real SDKs, {len(problems)} problems")
-    sys.exit("\n".join(problems))
+    sys.exit("\n".join(problems) or 0)
 
 
 if __name__ == "__main__":

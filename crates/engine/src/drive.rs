@@ -176,7 +176,7 @@ struct Holding {
 async fn relay(
     operation: &mut Operation,
     attempt: &Attempt,
-    mut opened: Opened,
+    mut opened: Box<Opened>,
     mut splice: Option<Splice>,
     out: &Out,
 ) -> End {
@@ -257,7 +257,7 @@ async fn relay(
 }
 
 /// What follows the terminal event belongs to the answer, and cannot spoil it any more.
-async fn tail(operation: &Operation, mut opened: Opened, mut splice: Option<Splice>, out: &Out) -> End {
+async fn tail(operation: &Operation, mut opened: Box<Opened>, mut splice: Option<Splice>, out: &Out) -> End {
     let until = operation.engine.clock.now() + TAIL;
     while let Ok(Some((frame, seen))) = opened.next(operation, until).await {
         let piece = match &mut splice {
@@ -272,7 +272,7 @@ async fn tail(operation: &Operation, mut opened: Opened, mut splice: Option<Spli
 }
 
 /// The stream ended whole without an event of its own for it.
-async fn served(operation: &mut Operation, mut opened: Opened, mut holding: Holding, out: &Out) -> End {
+async fn served(operation: &mut Operation, mut opened: Box<Opened>, mut holding: Holding, out: &Out) -> End {
     if !opened.watch.has_content() && !holding.committed {
         return broken(empty(), opened, &holding);
     }
@@ -283,7 +283,7 @@ async fn served(operation: &mut Operation, mut opened: Opened, mut holding: Hold
     End::Served
 }
 
-fn broken(trouble: Trouble, opened: Opened, holding: &Holding) -> End {
+fn broken(trouble: Trouble, opened: Box<Opened>, holding: &Holding) -> End {
     let trouble = Box::new(trouble);
     if holding.committed { End::After(trouble, Box::new(opened.watch)) } else { End::Before(trouble) }
 }

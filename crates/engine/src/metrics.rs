@@ -16,7 +16,7 @@ use crate::snapshot::Snapshot;
 
 /// Everything that is counted.
 #[derive(Debug)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     /// Requests by operation, model and outcome.
     pub(crate) requests: Counters<3>,
     /// Attempts by endpoint and how they ended: `ok` or a kind.
@@ -75,7 +75,7 @@ impl Default for Metrics {
 
 impl Metrics {
     /// Everything as Prometheus reads it.
-    pub fn render(&self, snapshot: &Snapshot, now: Instant) -> String {
+    pub(crate) fn render(&self, snapshot: &Snapshot, now: Instant) -> String {
         let mut out = String::with_capacity(8 * 1024);
         self.requests.render("steadfast_requests_total", "Requests by how they ended.", &mut out);
         self.attempts.render("steadfast_attempts_total", "Upstream attempts by how they ended.", &mut out);
@@ -102,7 +102,7 @@ impl Metrics {
             let value = match endpoint.breaker.state(now) {
                 State::Closed => "0",
                 State::Open { .. } => "1",
-                State::HalfOpen { .. } => "0.5",
+                State::HalfOpen => "0.5",
             };
             _ = writeln!(out, "{name}{{endpoint=\"{}\"}} {value}", escaped(&endpoint.name));
         }

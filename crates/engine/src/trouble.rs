@@ -12,7 +12,7 @@ use steadfast_core::{Evidence, Failure, Surface, Timestamp, Transport};
 pub(crate) struct Trouble {
     pub(crate) surface: Surface,
     pub(crate) status: Option<StatusCode>,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Box<HeaderMap>,
     /// The response body, the stream's error event, or the error's own words.
     pub(crate) body: Bytes,
     pub(crate) transport: Option<Transport>,
@@ -25,7 +25,7 @@ pub(crate) struct Trouble {
 impl Trouble {
     /// A response that says no.
     pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
-        Self { status: Some(status), headers, body, ..Self::nothing(Surface::Http) }
+        Self { status: Some(status), headers: Box::new(headers), body, ..Self::nothing(Surface::Http) }
     }
 
     /// A response that says yes and holds nothing usable.
@@ -76,7 +76,7 @@ impl Trouble {
         Self {
             surface,
             status: None,
-            headers: HeaderMap::new(),
+            headers: Box::default(),
             body: Bytes::new(),
             transport: None,
             reached: true,
