@@ -75,8 +75,11 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     let sent =
         timeout_at(operation.engine.clock.tokio(limit), operation.engine.upstream().send(request, version)).await;
     let response = sent.unwrap_or_else(|_| Err(silent(Transport::ResponseTimeout)))?;
-    let (parts, incoming) = response.into_parts();
+    let (mut parts, incoming) = response.into_parts();
     let mut body = Body { unpack: Unpack::of(&parts.headers), incoming };
+    if body.unpack.is_some() {
+        parts.headers.remove(CONTENT_ENCODING);
+    }
     let fine = match operation.call.route.operation {
         Asked::Generate(_) | Asked::CountTokens | Asked::Embed => parts.status.is_success(),
         Asked::ListModels | Asked::Other => parts.status.as_u16() < 400,
@@ -300,9 +303,7 @@ fn bad_output(words: &str, parts: &Parts, body: &[u8]) -> Trouble {
     const SHOWN_BYTES: usize = 4 * 1024;
     let shown = String::from_utf8_lossy(&body[..body.len().min(SHOWN_BYTES)]);
     let said = if shown.trim_start().starts_with('<') { shown.into_owned() } else { words.to_owned() };
-    let mut headers = parts.headers.clone();
-    headers.remove(CONTENT_ENCODING);
-    Trouble::bad_answer(parts.status, headers, said.into())
+    Trouble::bad_answer(parts.status, parts.headers.clone(), said.into())
 }
 
 pub(crate) fn core_usage(usage: steadfast_dialect::watch::Usage) -> Usage {
