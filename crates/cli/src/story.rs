@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use steadfast_core::Timestamp;
 use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::time::Words;
-use steadfast_core::Timestamp;
 
 /// One request, as far as its records tell.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl<'a> Story<'a> {
     pub(crate) fn line(&self) -> String {
         let when = self.began().map(|time| clock(time, "%m-%d %H:%M:%S")).unwrap_or_default();
         let request = self.records.first().map_or("", |record| &record.request);
-        let took = self.took().map_or_else(|| "-".to_owned(), |took| Words(took).to_string());
+        let took = self.took().map_or_else(|| "-".to_owned(), took_words);
         let place = self.place().map_or_else(|| "-".to_owned(), place);
         let ending = self.ending().word();
         format!("{when}  {request:<20}  {ending:<11}  {:>8}  {took:>7}  {place}", self.attempts())
@@ -119,7 +119,7 @@ impl<'a> Story<'a> {
     fn headline(&self) -> String {
         let request = self.records.first().map_or("", |record| &record.request);
         let by = self.place().map(place).unwrap_or_default();
-        let took = self.took().map(|took| Words(took).to_string()).unwrap_or_default();
+        let took = self.took().map(took_words).unwrap_or_default();
         let attempts = count(self.attempts(), "attempt");
         match self.ending() {
             Ending::Served => format!("{request}: served by {by} in {took}"),
@@ -164,7 +164,7 @@ fn lines(record: &Record) -> Vec<String> {
         Event::Success => {
             let mut line = "  served".to_owned();
             if let Some(took) = record.latency_ms {
-                let _ = write!(line, " in {}", Words(Duration::from_millis(took)));
+                let _ = write!(line, " in {}", took_words(Duration::from_millis(took)));
             }
             if let Some(usage) = record.usage {
                 let _ = write!(line, ", {} tokens in, {} out", usage.input_tokens, usage.output_tokens);
@@ -252,6 +252,11 @@ pub(crate) fn place(place: &Place) -> String {
 
 pub(crate) fn count(count: u32, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Nothing takes no time.
+fn took_words(took: Duration) -> String {
+    if took.is_zero() { "<1ms".to_owned() } else { Words(took).to_string() }
 }
 
 fn usd(micros: u64) -> String {

@@ -57,15 +57,16 @@ fn logs(args: &WhyArgs, sources: &SourceArgs) -> anyhow::Result<Option<Vec<Log>>
         return open(path).with_context(missing).map(Some);
     }
     let environment = environment();
-    let usual = decisions::default_path(&environment).context(
-        "neither XDG_STATE_HOME nor HOME says where the decision log could be: name it with --log FILE",
-    )?;
+    let usual = decisions::default_path(&environment)
+        .context("neither XDG_STATE_HOME nor HOME says where the decision log could be: name it with --log FILE")?;
     // The demo's requests are told too, so that its last line works as it stands.
     let demo = decisions::demo_path(&environment);
     let found: Vec<Log> = [Some(usual.clone()), demo].iter().flatten().filter_map(|path| Log::open(path)).collect();
     if found.is_empty() {
         let usual = usual.display();
-        bail!("there is no decision log {usual} yet: `steadfast serve` and `steadfast demo` write one, --log FILE names another");
+        bail!(
+            "there is no decision log {usual} yet: `steadfast serve` and `steadfast demo` write one, --log FILE names another"
+        );
     }
     Ok(Some(found))
 }
