@@ -69,13 +69,19 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     let endpoint = operation.snapshot.config.endpoint(target.endpoint).ok_or_else(unknown)?;
     let model = operation.recovery().plan().route.model(target.model.into()).ok_or_else(unknown)?;
     let served = model.endpoints.get(usize::from(target.served)).ok_or_else(unknown)?;
-    let request = request::build(&operation.call, endpoint, model, served, body)?;
+    let mut request = request::build(&operation.call, endpoint, model, served, body)?;
+    if let Some(trace) = operation.trace() {
+        trace.mark(request.headers_mut());
+    }
     let version = if endpoint.http2 { Version::Http2 } else { Version::Http1 };
     let limit = head_limit(operation, attempt);
     let sent =
         timeout_at(operation.engine.clock.tokio(limit), operation.engine.upstream().send(request, version)).await;
     let response = sent.unwrap_or_else(|_| Err(silent(Transport::ResponseTimeout)))?;
     let (mut parts, incoming) = response.into_parts();
+    if let Some(trace) = operation.trace() {
+        trace.responded(parts.status);
+    }
     let mut body = Body { unpack: Unpack::of(&parts.headers), incoming };
     if body.unpack.is_some() {
         parts.headers.remove(CONTENT_ENCODING);

@@ -17,6 +17,7 @@ mod reply;
 mod request;
 mod sessions;
 mod snapshot;
+mod traces;
 mod trouble;
 mod unpack;
 mod upstream;
@@ -51,8 +52,9 @@ use crate::drive::operation_name;
 use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::operation::Operation;
-use crate::relay::Out;
+use crate::relay::{Heartbeat, Out};
 use crate::sessions::Sessions;
+use crate::traces::Tracer;
 use crate::upstream::Upstream;
 
 /// Everything requests share.
@@ -61,6 +63,7 @@ pub struct Engine {
     snapshot: ArcSwap<Snapshot>,
     upstream: ArcSwap<Upstream>,
     log: ArcSwapOption<LogWriter>,
+    tracer: ArcSwapOption<Tracer>,
     pub(crate) clock: Clock,
     pub(crate) sessions: Sessions,
     pub(crate) journal: Journal,
@@ -91,14 +94,18 @@ impl Engine {
         let log = config.decision_log.as_ref().map(open_log).transpose()?;
         let connect = connect_timeout(&config);
         let snapshot = Snapshot::new(config)?;
+        let (upstream, metrics) = (Upstream::new(connect), Metrics::default());
+        let tracer = snapshot.config.traces.clone();
+        let tracer = tracer.map(|traces| Tracer::start(traces, upstream.clone(), Arc::clone(&metrics.spans_lost)));
         Ok(Arc::new(Self {
-            upstream: ArcSwap::from_pointee(Upstream::new(connect)),
+            upstream: ArcSwap::from_pointee(upstream),
             snapshot: ArcSwap::from_pointee(snapshot),
             log: ArcSwapOption::from_pointee(log),
+            tracer: ArcSwapOption::new(tracer),
             clock: Clock::start(),
             sessions: Sessions::default(),
             journal: Journal::default(),
-            metrics: Metrics::default(),
+            metrics,
             words: words(),
         }))
     }
@@ -110,12 +117,18 @@ impl Engine {
         let log = config.decision_log.as_ref().filter(|_| log_changed).map(open_log).transpose()?;
         let connect = connect_timeout(&config);
         let connect_changed = connect_timeout(&before.config) != connect;
+        let traces = (before.config.traces != config.traces).then(|| config.traces.clone());
         self.snapshot.store(Arc::new(before.next(config)?));
         if log_changed {
             self.log.store(log.map(Arc::new));
         }
         if connect_changed {
             self.upstream.store(Arc::new(Upstream::new(connect)));
+        }
+        if let Some(traces) = traces {
+            let (upstream, lost) = (self.upstream.load(), &self.metrics.spans_lost);
+            let start = |traces| Tracer::start(traces, Upstream::clone(&upstream), Arc::clone(lost));
+            self.tracer.store(traces.map(start));
         }
         Ok(())
     }
@@ -148,7 +161,8 @@ impl Engine {
             Asked::Generate(format) if call.envelope.stream => {
                 let out = Out::default();
                 let framing = call.envelope.framing;
-                let beat = Some(heartbeat::bytes(format, framing));
+                let every = operation.policy().timeouts.heartbeat;
+                let beat = Some(Heartbeat { bytes: heartbeat::bytes(format, framing), every });
                 let driver = Box::pin(drive::stream(operation, format, out.clone()));
                 Relay::reply(self, out, driver, beat, early_head(&call, framing)).await
             }
@@ -176,6 +190,15 @@ impl Engine {
         if let Some(log) = self.log.load_full() {
             log.flush();
         }
+    }
+
+    /// Ends what the engine does by itself, and sends and writes what is still on its way. Requests
+    /// are over by now.
+    pub async fn stop(&self) {
+        if let Some(tracer) = self.tracer.load_full() {
+            tracer.flush().await;
+        }
+        self.flush();
     }
 
     /// An answer that nobody looks into.
@@ -210,6 +233,10 @@ impl Engine {
 
     pub(crate) fn log(&self) -> Option<Arc<LogWriter>> {
         self.log.load_full()
+    }
+
+    pub(crate) fn tracer(&self) -> Guard<Option<Arc<Tracer>>> {
+        self.tracer.load()
     }
 
     pub(crate) fn forget_kept(&self, key: journal::Key) {

@@ -37,6 +37,8 @@ pub(crate) struct Metrics {
     pub(crate) journal_hits: AtomicU64,
     /// Lines of the decision log that were lost because the disk did not keep up.
     pub(crate) log_lost: AtomicU64,
+    /// Spans of traces that were lost because the collector did not take them.
+    pub(crate) spans_lost: Arc<AtomicU64>,
 }
 
 /// A counter per set of label values.
@@ -69,6 +71,7 @@ impl Default for Metrics {
             streams_open: AtomicI64::new(0),
             journal_hits: AtomicU64::new(0),
             log_lost: AtomicU64::new(0),
+            spans_lost: Arc::default(),
         }
     }
 }
@@ -93,6 +96,8 @@ impl Metrics {
         gauge(&mut out, "steadfast_journal_hits_total", "Answers from the journal.", "counter", hits);
         let lost = self.log_lost.load(Ordering::Relaxed) as i64;
         gauge(&mut out, "steadfast_log_lines_lost_total", "Lines of the decision log lost.", "counter", lost);
+        let lost = self.spans_lost.load(Ordering::Relaxed) as i64;
+        gauge(&mut out, "steadfast_trace_spans_lost_total", "Spans no collector took.", "counter", lost);
         let name = "steadfast_breaker_open";
         _ = writeln!(
             out,

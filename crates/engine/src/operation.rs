@@ -23,6 +23,7 @@ use crate::Engine;
 use crate::call::Call;
 use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, STEPS, Verdict};
 use crate::snapshot::Snapshot;
+use crate::traces::Trace;
 use crate::trouble::Trouble;
 
 /// The most output tokens reserved for a request that does not say.
@@ -49,6 +50,8 @@ pub(crate) struct Operation {
     last: Option<Trouble>,
     tokens_seen: u64,
     over: bool,
+    /// Where traces are sent and the caller wants one.
+    trace: Option<Box<Trace>>,
 }
 
 /// What the driver does next.
@@ -92,6 +95,7 @@ impl Operation {
             route,
         };
         let mode = policy.stream;
+        let trace = engine.tracer().as_ref().and_then(|tracer| Trace::begin(tracer, &call, &plan.project.name));
         let operation = Self {
             engine: Arc::clone(engine),
             mode,
@@ -105,6 +109,7 @@ impl Operation {
             last: None,
             tokens_seen: 0,
             over: false,
+            trace,
             snapshot,
             call,
         };
@@ -120,6 +125,7 @@ impl Operation {
                 Action::Attempt(attempt) => {
                     self.attempt = Some((attempt, now));
                     self.log_attempt(&attempt);
+                    self.trace_attempt(&attempt);
                     return Next::Attempt(attempt);
                 }
                 Action::Wait(until) | Action::Restart(until) => self.engine.clock.sleep_until(until).await,
@@ -150,6 +156,9 @@ impl Operation {
         let transition = self.recovery.succeeded(counted.unwrap_or_default(), &self.world, now);
         self.served_by = Some(attempt.target);
         self.over = true;
+        if let Some(trace) = &mut self.trace {
+            trace.succeeded(counted.unwrap_or_default());
+        }
         let place = self.place(attempt.target);
         self.engine.count_attempt(place.as_ref(), "ok");
         self.engine.count_tokens(&self.snapshot, place.as_ref(), counted.unwrap_or_default());
@@ -185,6 +194,9 @@ impl Operation {
         let usage = trouble.usage;
         let decision = tell(&mut self.recovery, failure.clone(), usage, &self.world, now);
         self.last = Some(trouble);
+        if let Some(trace) = &mut self.trace {
+            trace.failed(&failure, usage);
+        }
         let place = self.place(attempt.target);
         self.engine.count_attempt(place.as_ref(), failure.kind.as_str());
         self.decided(&decision, Some((&failure, now.since(began), usage)));
@@ -197,6 +209,13 @@ impl Operation {
         }
         if let (Some(transition), Some(place)) = (&decision.breaker, self.place(decision.from)) {
             self.engine.breaker_changed(&place.endpoint, transition);
+        }
+        if self.trace.is_some() {
+            let to = decision.to.and_then(|to| self.place(to));
+            let reason = decision.reason.in_world(&self.world).to_string();
+            if let Some(trace) = &mut self.trace {
+                trace.decided(decision, reason, to.as_ref());
+            }
         }
         let bare = self.line(Event::Decision);
         let bare = match failed {
@@ -254,7 +273,10 @@ impl Operation {
     }
 
     /// The first content of a stream has come.
-    pub(crate) fn first_token(&self) {
+    pub(crate) fn first_token(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            trace.first_token();
+        }
         let Some((_, began)) = self.attempt else { return };
         self.engine.metrics.first_token_seconds.record(self.engine.clock.now().since(began));
     }
@@ -274,6 +296,11 @@ impl Operation {
     /// The way of this request.
     pub(crate) fn recovery(&self) -> &Recovery {
         &self.recovery
+    }
+
+    /// Its trace, where there is one.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.trace.as_deref()
     }
 
     fn place(&self, target: Target) -> Option<Place> {
@@ -323,8 +350,24 @@ impl Operation {
         });
     }
 
-    fn log_outcome(&self, outcome: &Outcome) {
+    fn trace_attempt(&mut self, attempt: &Attempt) {
+        if self.trace.is_none() {
+            return;
+        }
+        let place = self.place(attempt.target);
+        let endpoint = self.snapshot.config.endpoint(attempt.target.endpoint);
+        if let (Some(trace), Some(place), Some(endpoint)) = (&mut self.trace, place, endpoint) {
+            trace.attempt(attempt, &place, endpoint.dialect);
+        }
+    }
+
+    fn log_outcome(&mut self, outcome: &Outcome) {
         let took = self.engine.clock.now().since(self.started);
+        if let Some(trace) = self.trace.take() {
+            let place = self.served_by.and_then(|target| self.place(target));
+            let endpoint = self.served_by.and_then(|target| self.snapshot.config.endpoint(target.endpoint));
+            trace.end(outcome, self.recovery.attempts(), place.as_ref().zip(endpoint.map(|known| known.dialect)));
+        }
         self.engine.count_request(&self.snapshot, &self.call, outcome, took);
         if self.engine.log().is_none() {
             return;

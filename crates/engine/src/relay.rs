@@ -25,10 +25,6 @@ use crate::reply::{Reply, ReplyBody};
 /// What may wait for the client before the upstream is not read any further.
 const QUEUED_BYTES_MAX: usize = 64 * 1024;
 
-/// A stream that is silent for this long gets a heartbeat. It is also how long a request may take
-/// before its head goes out: once that is sent the status is spent, so it is not sent early.
-pub(crate) const HEARTBEAT_EVERY: Duration = Duration::from_secs(12);
-
 /// Where a driver puts what goes to the client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Out(Arc<Mutex<State>>);
@@ -58,7 +54,16 @@ pub struct Relay {
     engine: Arc<Engine>,
     driver: Option<Driver>,
     out: Out,
-    heartbeat: Option<(&'static [u8], Pin<Box<Sleep>>)>,
+    heartbeat: Option<(Heartbeat, Pin<Box<Sleep>>)>,
+}
+
+/// What keeps a client waiting. It is also how long a request may take before its head goes out:
+/// once that is sent the status is spent, so it is not sent early.
+#[derive(Clone, Copy)]
+pub(crate) struct Heartbeat {
+    pub(crate) bytes: &'static [u8],
+    /// A stream that is silent for this long gets one.
+    pub(crate) every: Duration,
 }
 
 impl Out {
@@ -132,11 +137,11 @@ impl Relay {
         engine: &Arc<Engine>,
         out: Out,
         driver: Driver,
-        heartbeat: Option<&'static [u8]>,
+        heartbeat: Option<Heartbeat>,
         early_head: HeaderMap,
     ) -> Reply {
         engine.metrics.streams_open.fetch_add(1, Ordering::Relaxed);
-        let heartbeat = heartbeat.map(|beat| (beat, Box::pin(sleep(HEARTBEAT_EVERY))));
+        let heartbeat = heartbeat.map(|beat| (beat, Box::pin(sleep(beat.every))));
         let mut relay = Self { engine: Arc::clone(engine), driver: Some(driver), out, heartbeat };
         let head = poll_fn(|cx| relay.poll_head(cx)).await;
         match head {
@@ -183,8 +188,8 @@ impl Body for Relay {
         // become one write.
         self.poll_driver(cx);
         if let Some(piece) = self.out.take() {
-            if let Some((_, due)) = &mut self.heartbeat {
-                due.as_mut().reset(Instant::now() + HEARTBEAT_EVERY);
+            if let Some((beat, due)) = &mut self.heartbeat {
+                due.as_mut().reset(Instant::now() + beat.every);
             }
             return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
@@ -198,10 +203,10 @@ impl Body for Relay {
         if let Some((beat, due)) = &mut self.heartbeat
             && due.as_mut().poll(cx).is_ready()
         {
-            due.as_mut().reset(Instant::now() + HEARTBEAT_EVERY);
+            due.as_mut().reset(Instant::now() + beat.every);
             // Registers the timer anew.
             let _ = due.as_mut().poll(cx);
-            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(beat)))));
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(beat.bytes)))));
         }
         Poll::Pending
     }

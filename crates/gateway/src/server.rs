@@ -106,7 +106,7 @@ impl Gateway {
         if tokio::time::timeout(self.settings.drain, graceful.shutdown()).await.is_err() {
             tracing::warn!(drain = ?self.settings.drain, "some answers were cut off");
         }
-        self.engine.flush();
+        self.engine.stop().await;
     }
 
     fn connection(&self, stream: TcpStream, graceful: &GracefulShutdown) {
