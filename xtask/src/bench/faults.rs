@@ -70,9 +70,9 @@ pub(super) async fn open_streams(gateway: &Served, count: usize) -> anyhow::Resu
             client.drain().await;
         });
     }
-    for _ in 0..count {
+    for number in 0..count {
         let wait = tokio::time::timeout(Duration::from_secs(60), all_begun.recv()).await;
-        wait.context("not every stream begins")?.context("a client ended")??;
+        wait.with_context(|| format!("{number} of {count} streams begin"))?.context("a client ended")??;
     }
     // Each has sent some more by then.
     tokio::time::sleep(Duration::from_secs(3)).await;

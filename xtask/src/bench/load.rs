@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 
 /// The fake's first word, in whichever event it comes.
-const FIRST_TOKEN: &[u8] = b"word-1 ";
+const FIRST_TOKEN: &[u8] = b"word-1\"";
 
 /// A request, ready to be written.
 #[derive(Clone)]
@@ -30,7 +30,6 @@ pub(crate) struct Seen {
 /// One answer, read to its end.
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    pub(crate) bytes: usize,
     /// When the first token came, where there was one.
     first_token: Option<Duration>,
 }
@@ -78,7 +77,7 @@ impl Client {
                 first_token = Some(began.elapsed());
             }
             if let Some(status) = complete(&self.buffer)? {
-                return Ok(Answer { status, bytes: self.buffer.len(), first_token });
+                return Ok(Answer { status, first_token });
             }
             self.read().await?;
         }
