@@ -1,5 +1,6 @@
 //! All automation: `cargo xtask <command>`.
 
+mod bench;
 mod ci;
 mod corpus;
 mod readme_table;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
 
 const COMMANDS: &[Command] = &[
+    ("bench", "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..", bench::run),
     ("ci", "everything CI checks", ci::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),
