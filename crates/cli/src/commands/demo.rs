@@ -306,7 +306,7 @@ fn summary(tally: &Tally, elapsed: Duration, unfinished: usize) -> String {
     );
     let _ = writeln!(
         told,
-        "providers  {:>6} attempts {:>6} served {:>6} failed {:>6} %  {:.2} per request",
+        "providers  {:>6} attempts {:>6} served {:>6} failed {:>6} %  {:.2} each",
         tally.providers.all(),
         tally.providers.ok,
         tally.providers.failed,
