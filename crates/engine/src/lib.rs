@@ -8,6 +8,7 @@ mod attempt;
 mod call;
 mod clock;
 mod drive;
+mod health;
 mod journal;
 mod log;
 mod metrics;
@@ -49,6 +50,7 @@ pub use reply::{REQUEST_ID, Reply, ReplyBody};
 pub use snapshot::{BadRules, Snapshot, dialect_of};
 
 use crate::drive::operation_name;
+use crate::health::Checks;
 use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::operation::Operation;
@@ -64,6 +66,7 @@ pub struct Engine {
     upstream: ArcSwap<Upstream>,
     log: ArcSwapOption<LogWriter>,
     tracer: ArcSwapOption<Tracer>,
+    checks: Checks,
     pub(crate) clock: Clock,
     pub(crate) sessions: Sessions,
     pub(crate) journal: Journal,
@@ -97,21 +100,24 @@ impl Engine {
         let (upstream, metrics) = (Upstream::new(connect), Metrics::default());
         let tracer = snapshot.config.traces.clone();
         let tracer = tracer.map(|traces| Tracer::start(traces, upstream.clone(), Arc::clone(&metrics.spans_lost)));
-        Ok(Arc::new(Self {
+        let engine = Arc::new(Self {
             upstream: ArcSwap::from_pointee(upstream),
             snapshot: ArcSwap::from_pointee(snapshot),
             log: ArcSwapOption::from_pointee(log),
             tracer: ArcSwapOption::new(tracer),
+            checks: Checks::default(),
             clock: Clock::start(),
             sessions: Sessions::default(),
             journal: Journal::default(),
             metrics,
             words: words(),
-        }))
+        });
+        engine.checks.follow(&engine, &engine.snapshot());
+        Ok(engine)
     }
 
     /// Puts another configuration in force for requests that come from now on.
-    pub fn reload(&self, config: Config) -> Result<(), EngineError> {
+    pub fn reload(self: &Arc<Self>, config: Config) -> Result<(), EngineError> {
         let before = self.snapshot();
         let log_changed = before.config.decision_log != config.decision_log;
         let log = config.decision_log.as_ref().filter(|_| log_changed).map(open_log).transpose()?;
@@ -130,6 +136,7 @@ impl Engine {
             let start = |traces| Tracer::start(traces, Upstream::clone(&upstream), Arc::clone(lost));
             self.tracer.store(traces.map(start));
         }
+        self.checks.follow(self, &self.snapshot());
         Ok(())
     }
 
@@ -195,6 +202,7 @@ impl Engine {
     /// Ends what the engine does by itself, and sends and writes what is still on its way. Requests
     /// are over by now.
     pub async fn stop(&self) {
+        self.checks.stop();
         if let Some(tracer) = self.tracer.load_full() {
             tracer.flush().await;
         }

@@ -36,17 +36,26 @@ pub(crate) fn build(
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = call.method.clone();
     *request.uri_mut() = uri;
-    *request.headers_mut() = headers(call, endpoint)?;
+    *request.headers_mut() = headers(&call.headers, &call.credential, endpoint)?;
     Ok(request)
 }
 
-fn headers(call: &Call, endpoint: &Endpoint) -> Result<HeaderMap, Trouble> {
-    let mut headers = call.headers.clone();
+/// A question of our own, with the endpoint's own credential: clients' are theirs.
+pub(crate) fn question(endpoint: &Endpoint, path: &str) -> Result<Request<Full<Bytes>>, Trouble> {
+    let mut request = Request::new(Full::new(Bytes::new()));
+    *request.uri_mut() =
+        Uri::try_from(endpoint.url.join(path)).map_err(|error| unusable(Transport::Address, &error))?;
+    *request.headers_mut() = headers(&HeaderMap::new(), &HeaderMap::new(), endpoint)?;
+    Ok(request)
+}
+
+fn headers(said: &HeaderMap, credential: &HeaderMap, endpoint: &Endpoint) -> Result<HeaderMap, Trouble> {
+    let mut headers = said.clone();
     // Answers are read on their way through; what is not compressed need not be unpacked.
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     match &endpoint.credential {
         Credential::Client => {
-            for (name, value) in &call.credential {
+            for (name, value) in credential {
                 headers.insert(name, value.clone());
             }
         }

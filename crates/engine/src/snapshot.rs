@@ -78,6 +78,11 @@ impl Snapshot {
         self.keys.get(key).map(String::as_str)
     }
 
+    /// What is known of each endpoint, in the configuration's order.
+    pub(crate) fn known_endpoints(&self) -> &[Arc<world::Endpoint>] {
+        &self.endpoints
+    }
+
     /// What a project shares between its requests.
     pub(crate) fn project(&self, name: &str) -> Option<&Arc<world::Project>> {
         self.projects.get(name)

@@ -17,9 +17,6 @@ use crate::caller::{self, Door};
 use crate::edge::{Body, Refusal};
 use crate::server::Settings;
 
-/// A client that sends nothing for this long in the middle of its body has gone.
-const BODY_IDLE: Duration = Duration::from_secs(60);
-
 /// Headers that belong to the connection or to us, and never go upstream.
 const NOT_PASSED: [HeaderName; 14] = [
     http::header::CONNECTION,
@@ -88,7 +85,7 @@ async fn read(
     refuse_strangers(&headers)?;
     let caller = caller::identify(&mut headers, parts.uri.query(), project.as_deref(), &snapshot, door)?;
     let wishes = caller::wishes(&headers)?;
-    let body = collect(body, settings.body_bytes_max).await?;
+    let body = collect(body, settings.body_bytes_max, settings.body_idle).await?;
     let asked = Asked { method: parts.method.as_str(), path: &path, query: parts.uri.query() };
     let envelope = Envelope::peek(&route, asked, &body)
         .map_err(|malformed| Refusal::bad_request(format!("the request body cannot be read: {malformed}")))?;
@@ -170,7 +167,7 @@ fn clean(headers: &mut HeaderMap) {
 }
 
 /// The whole body, within limits.
-async fn collect(mut body: Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
+async fn collect(mut body: Incoming, bytes_max: usize, idle: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         let message = format!("the request body is larger than {} MiB", bytes_max / (1024 * 1024));
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, FailureKind::InvalidRequest, message)
@@ -181,7 +178,7 @@ async fn collect(mut body: Incoming, bytes_max: usize) -> Result<Bytes, Refusal>
     }
     let mut whole = BytesMut::new();
     loop {
-        let frame = timeout(BODY_IDLE, body.frame()).await.map_err(|_| {
+        let frame = timeout(idle, body.frame()).await.map_err(|_| {
             let message = "the request body stopped arriving";
             Refusal::new(StatusCode::REQUEST_TIMEOUT, FailureKind::Timeout, message)
         })?;

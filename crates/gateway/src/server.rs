@@ -12,12 +12,16 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use steadfast_engine::Engine;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 use crate::caller::Door;
 use crate::{own, proxy};
 
-/// A client must finish its headers in this time.
-const HEADERS_TIME: Duration = Duration::from_secs(30);
+/// How often an HTTP/2 connection is asked whether it is still there.
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(30);
+
+/// How long connections that are cut off may take to notice.
+const CUT_TIME: Duration = Duration::from_secs(1);
 
 /// The largest head of a request; agents send a few kilobytes.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
@@ -29,6 +33,10 @@ pub struct Settings {
     pub body_bytes_max: usize,
     /// How long open streams may go on after a shutdown was asked for.
     pub drain: Duration,
+    /// A client must finish its headers in this time.
+    pub head_time: Duration,
+    /// A client that sends nothing for this long in the middle of its body has gone.
+    pub body_idle: Duration,
 }
 
 /// A gateway that listens.
@@ -61,7 +69,12 @@ pub enum BindError {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { body_bytes_max: 64 * 1024 * 1024, drain: Duration::from_secs(30) }
+        Self {
+            body_bytes_max: 64 * 1024 * 1024,
+            drain: Duration::from_secs(30),
+            head_time: Duration::from_secs(30),
+            body_idle: Duration::from_secs(60),
+        }
     }
 }
 
@@ -87,12 +100,13 @@ impl Gateway {
     /// Serves until `stop`, then lets what is under way finish, for as long as the settings say.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let graceful = GracefulShutdown::new();
+        let (cut, cut_off) = watch::channel(());
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => self.connection(stream, &graceful),
+                    Ok((stream, _)) => self.connection(stream, &graceful, cut_off.clone()),
                     Err(error) => {
                         // Out of file handles, most likely: those who are here go on.
                         tracing::warn!(%error, "cannot accept a connection");
@@ -101,15 +115,18 @@ impl Gateway {
                 },
             }
         }
-        drop(self.listener);
+        drop((self.listener, cut_off));
         tracing::info!("stopping: open answers may finish");
         if tokio::time::timeout(self.settings.drain, graceful.shutdown()).await.is_err() {
-            tracing::warn!(drain = ?self.settings.drain, "some answers were cut off");
+            tracing::warn!(drain = ?self.settings.drain, "some answers are cut off");
+            // Each connection holds a receiver until it is gone, with what it logs at its end.
+            let _ = cut.send(());
+            let _ = tokio::time::timeout(CUT_TIME, cut.closed()).await;
         }
         self.engine.stop().await;
     }
 
-    fn connection(&self, stream: TcpStream, graceful: &GracefulShutdown) {
+    fn connection(&self, stream: TcpStream, graceful: &GracefulShutdown, mut cut_off: watch::Receiver<()>) {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY");
         }
@@ -124,16 +141,20 @@ impl Gateway {
             }
         });
         let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_TIME).max_buf_size(HEAD_BYTES_MAX);
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(settings.head_time).max_buf_size(HEAD_BYTES_MAX);
         builder
             .http2()
             .timer(TokioTimer::new())
             .max_header_list_size(HEAD_BYTES_MAX as u32)
-            .keep_alive_interval(HEADERS_TIME);
+            .keep_alive_interval(KEEP_ALIVE_EVERY);
         let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            let ended = tokio::select! {
+                ended = connection => ended,
+                _ = cut_off.changed() => return,
+            };
+            if let Err(error) = ended {
                 tracing::debug!(%error, "connection ended");
             }
         });

@@ -41,22 +41,27 @@ pub(crate) fn run(args: &ServeArgs, sources: &SourceArgs) -> anyhow::Result<Exit
     add_log(&mut config, args.no_log);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
-    runtime.block_on(serve(args, sources, config))?;
+    let engine = runtime.block_on(serve(args, sources, config))?;
     // What is detached must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
+    // Requests whose clients had gone ended with the runtime; the log has an end for them too.
+    engine.flush();
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(args: &ServeArgs, sources: &SourceArgs, config: Config) -> anyhow::Result<()> {
+async fn serve(args: &ServeArgs, sources: &SourceArgs, config: Config) -> anyhow::Result<Arc<Engine>> {
     let engine = Engine::start(config)?;
-    let settings =
-        Settings { body_bytes_max: usize::from(args.body_max) * 1024 * 1024, drain: Duration::from_secs(args.drain) };
+    let settings = Settings {
+        body_bytes_max: usize::from(args.body_max) * 1024 * 1024,
+        drain: Duration::from_secs(args.drain),
+        ..Settings::default()
+    };
     let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
     talk(&greeting(&gateway, &engine));
     let reloads = tokio::spawn(reload_on_change(Arc::clone(&engine), sources.clone(), args.no_log));
     gateway.serve(stop_signal()?).await;
     reloads.abort();
-    Ok(())
+    Ok(engine)
 }
 
 /// What a person needs to know to begin.
