@@ -54,8 +54,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 fn options(arguments: &[String]) -> anyhow::Result<Options> {
-    let mut options =
-        Options { rounds: 7, round: Duration::from_secs(2), soak: Duration::from_secs(30), only: None };
+    let mut options = Options { rounds: 7, round: Duration::from_secs(2), soak: Duration::from_secs(30), only: None };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let value = arguments.next().with_context(|| format!("{argument} needs a value; {USAGE}"))?;

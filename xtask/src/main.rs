@@ -14,7 +14,11 @@ use std::process::ExitCode;
 type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
 
 const COMMANDS: &[Command] = &[
-    ("bench", "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..", bench::run),
+    (
+        "bench",
+        "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..",
+        bench::run,
+    ),
     ("ci", "everything CI checks", ci::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),

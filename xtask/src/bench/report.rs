@@ -65,8 +65,7 @@ impl Table {
         let side = |side: usize| median(rounds.iter().map(|round| of(&round[side])));
         let ratio = median(rounds.iter().map(|round| of(&round[2]) / of(&round[1])));
         let spread = rounds.iter().map(|round| of(&round[2]) / of(&round[1]));
-        let (low, high) =
-            spread.fold((f64::MAX, 0.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
+        let (low, high) = spread.fold((f64::MAX, 0.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
         let (direct, nginx, ours) = (number(side(0)), number(side(1)), number(side(2)));
         let verdict = self.verdict(name, ratio, bound, " x nginx");
         let ratio = format!("{ratio:.2} ({low:.2} to {high:.2})");

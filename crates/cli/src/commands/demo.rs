@@ -286,9 +286,9 @@ fn log_path() -> PathBuf {
 
 fn greeting(url: &str) -> String {
     format!(
-        "fake providers that fail on purpose behind a gateway on {url}\n\
-         your own client may join, with any key and model, while it runs:\n\
-         OPENAI_BASE_URL={url}/v1  ANTHROPIC_BASE_URL={url}  GOOGLE_GEMINI_BASE_URL={url}"
+        "fake providers that fail on purpose, behind a gateway on {url}\n\
+         while it runs your own client may join, with any key and any model:\n  \
+         OPENAI_BASE_URL={url}/v1\n  ANTHROPIC_BASE_URL={url}\n  GOOGLE_GEMINI_BASE_URL={url}\n"
     )
 }
 
@@ -297,7 +297,7 @@ fn summary(tally: &Tally, elapsed: Duration, unfinished: usize) -> String {
     // Writing to memory cannot fail.
     let _ = writeln!(
         told,
-        "\nclients    {:>5} requests  {:>5} served  {:>5} failed  {:>6} %   in {:.0} s",
+        "\nclients    {:>6} requests {:>6} served {:>6} failed {:>6} %  in {:.0} s",
         tally.requests(),
         tally.served,
         tally.failed,
@@ -306,23 +306,20 @@ fn summary(tally: &Tally, elapsed: Duration, unfinished: usize) -> String {
     );
     let _ = writeln!(
         told,
-        "providers  {:>5} attempts  {:>5} served  {:>5} failed  {:>6} %",
+        "providers  {:>6} attempts {:>6} served {:>6} failed {:>6} %  {:.2} each",
         tally.providers.all(),
         tally.providers.ok,
         tally.providers.failed,
         percent(tally.providers.share()),
+        tally.attempts_per_request(),
     );
-    let _ = writeln!(
-        told,
-        "recovered  {:>5} requests{}; {:.2} attempts per request",
-        tally.recovered,
-        by(tally),
-        tally.attempts_per_request()
-    );
+    let _ = writeln!(told, "recovered  {:>6} requests{}", tally.recovered, by(tally));
     let mut faults: Vec<_> = tally.faults.iter().collect();
     faults.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let faults: Vec<String> = faults.iter().map(|(words, count)| format!("{words} {count}")).collect();
-    let _ = writeln!(told, "played     {}", faults.join(", "));
+    for (row, some) in faults.chunks(4).enumerate() {
+        let some: Vec<String> = some.iter().map(|(words, count)| format!("{words} {count}")).collect();
+        let _ = writeln!(told, "{:<9}  {}", if row == 0 { "played" } else { "" }, some.join(", "));
+    }
     if let Some(complaint) = &tally.complaint {
         let _ = writeln!(told, "the last complaint of a client: {complaint}");
     }
@@ -338,14 +335,9 @@ fn summary(tally: &Tally, elapsed: Duration, unfinished: usize) -> String {
 fn farewell(tally: &Tally, log: &std::path::Path) -> String {
     let usual = decisions::demo_path(&environment()).is_some_and(|usual| usual == log);
     let named = if usual { String::new() } else { format!(" --log {}", log.display()) };
-    let why = tally
-        .example
-        .as_ref()
-        .map(|(id, _)| format!("  steadfast why {id}{named}    one of the recovered, step by step\n"));
-    format!(
-        "\nnext:\n{}  steadfast serve                       the same for your own clients and providers",
-        why.unwrap_or_default()
-    )
+    let example = tally.example.as_ref();
+    let why = example.map(|(id, _)| format!("  steadfast why {id}{named}   what happened to one of them\n"));
+    format!("\nnext:\n{}  steadfast serve                      your own clients and providers", why.unwrap_or_default())
 }
 
 fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::termios::{self, LocalModes, OptionalActions, Termios};
 use steadfast_core::record::Record;
+use steadfast_core::time::Words;
 
 use super::tally::Tally;
 use crate::story;
@@ -43,8 +44,8 @@ impl Breaker {
         match self {
             Self::Closed => "closed".to_owned(),
             Self::HalfOpen => "half-open".to_owned(),
-            Self::Open(left) => format!("open {}s", left.as_secs() + 1),
-            Self::SetAside(left) => format!("quota {}s", left.as_secs() + 1),
+            Self::Open(left) => format!("open {}", seconds(*left)),
+            Self::SetAside(left) => format!("quota {}", seconds(*left)),
             Self::Paused => "resting".to_owned(),
         }
     }
@@ -56,6 +57,11 @@ impl Breaker {
             Self::Open(_) | Self::SetAside(_) => Ink::Bad,
         }
     }
+}
+
+/// Whole seconds, upwards.
+fn seconds(left: Duration) -> Words {
+    Words(Duration::from_secs(left.as_secs() + 1))
 }
 
 /// What a piece of text is drawn with.
@@ -122,7 +128,7 @@ pub(crate) fn draw(view: &View<'_>, rows: usize) -> Vec<Line> {
     let clock = format!("{:02}:{:02}", seconds / 60, seconds % 60);
     let mut lines = vec![
         Line::of(Ink::Bold, "steadfast demo").and(Ink::Plain, format!("  {clock}  ")).and(Ink::Faint, "Ctrl-C ends it"),
-        Line::of(Ink::Faint, format!("your own client: OPENAI_BASE_URL={0}/v1 ANTHROPIC_BASE_URL={0}", view.url)),
+        Line::of(Ink::Faint, format!("your own client may join: base URL {} (for OpenAI + /v1)", view.url)),
         Line::of(Ink::Plain, "playing  ").and(Ink::Doubt, view.scene),
         Line::default(),
         rates("what clients see", "requests", tally.requests(), tally.served, tally.failed, tally.success()),
@@ -133,11 +139,11 @@ pub(crate) fn draw(view: &View<'_>, rows: usize) -> Vec<Line> {
             tally.providers.ok,
             tally.providers.failed,
             tally.providers.share(),
-        ),
+        )
+        .and(Ink::Plain, format!("  {:.2} each", tally.attempts_per_request())),
         Line::of(Ink::Plain, format!("{:<18} ", "recovered"))
             .and(Ink::Bold, format!("{:>6}", tally.recovered))
-            .and(Ink::Plain, format!(" requests{}", by(tally)))
-            .and(Ink::Plain, format!("; {:.2} attempts each", tally.attempts_per_request())),
+            .and(Ink::Plain, format!(" requests{}", by(tally))),
         Line::default(),
     ];
     lines.extend(table(view));
@@ -176,16 +182,16 @@ fn table(view: &View<'_>) -> Vec<Line> {
     // Two columns of faults fit beside the endpoints.
     let rows = view.breakers.len();
     let fault =
-        |place: usize| faults.get(place).map_or_else(String::new, |(words, count)| format!("{words:<16}{count:>5}"));
-    let head = format!("{:<12} {:<9} {:>5} {:>5}   failures played", "endpoint", "breaker", "ok", "bad");
+        |place: usize| faults.get(place).map_or_else(String::new, |(words, count)| format!("{words:<16}{count:>4}"));
+    let head = format!("{:<12} {:<10} {:>5} {:>5}   failures played", "endpoint", "breaker", "ok", "bad");
     let mut lines = vec![Line::of(Ink::Bold, head)];
     for (row, (name, breaker)) in view.breakers.iter().enumerate() {
         let side = tally.endpoints.get(name).copied().unwrap_or_default();
         lines.push(
             Line::of(Ink::Plain, format!("{name:<12} "))
-                .and(breaker.ink(), format!("{:<9}", breaker.words()))
+                .and(breaker.ink(), format!("{:<10}", breaker.words()))
                 .and(Ink::Plain, format!(" {:>5} {:>5}   ", side.ok, side.failed))
-                .and(Ink::Plain, format!("{:<21}  {}", fault(row), fault(row + rows))),
+                .and(Ink::Plain, format!("{:<20} {}", fault(row), fault(row + rows))),
         );
     }
     lines
