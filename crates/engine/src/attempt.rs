@@ -53,7 +53,7 @@ pub(crate) struct Opened {
 /// How an attempt's answer begins.
 pub(crate) enum Began {
     Whole(Whole),
-    Stream(Opened),
+    Stream(Box<Opened>),
 }
 
 /// The rest of a response, unpacked.
@@ -78,11 +78,14 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     let sent =
         timeout_at(operation.engine.clock.tokio(limit), operation.engine.upstream().send(request, version)).await;
     let response = sent.unwrap_or_else(|_| Err(silent(Transport::ResponseTimeout)))?;
-    let (parts, incoming) = response.into_parts();
+    let (mut parts, incoming) = response.into_parts();
     if let Some(trace) = operation.trace() {
         trace.responded(parts.status);
     }
     let mut body = Body { unpack: Unpack::of(&parts.headers), incoming };
+    if body.unpack.is_some() {
+        parts.headers.remove(CONTENT_ENCODING);
+    }
     let fine = match operation.call.route.operation {
         Asked::Generate(_) | Asked::CountTokens | Asked::Embed => parts.status.is_success(),
         Asked::ListModels | Asked::Other => parts.status.as_u16() < 400,
@@ -137,14 +140,14 @@ pub(crate) async fn begin(
     if !streams(&parts, format) {
         return whole(operation, attempt, parts, answer, Some(format)).await.map(Began::Whole);
     }
-    Ok(Began::Stream(Opened {
+    Ok(Began::Stream(Box::new(Opened {
         status: parts.status,
         headers: parts.headers,
         frames: Frames::new(operation.call.envelope.framing),
         watch: if keeps_text { Watch::keeping_text(format) } else { Watch::new(format) },
         body: answer,
         tokens_seen: 0,
-    }))
+    })))
 }
 
 impl Opened {
@@ -306,9 +309,7 @@ fn bad_output(words: &str, parts: &Parts, body: &[u8]) -> Trouble {
     const SHOWN_BYTES: usize = 4 * 1024;
     let shown = String::from_utf8_lossy(&body[..body.len().min(SHOWN_BYTES)]);
     let said = if shown.trim_start().starts_with('<') { shown.into_owned() } else { words.to_owned() };
-    let mut headers = parts.headers.clone();
-    headers.remove(CONTENT_ENCODING);
-    Trouble::bad_answer(parts.status, headers, said.into())
+    Trouble::bad_answer(parts.status, parts.headers.clone(), said.into())
 }
 
 pub(crate) fn core_usage(usage: steadfast_dialect::watch::Usage) -> Usage {

@@ -11,7 +11,7 @@ use steadfast_core::policy::StreamMode;
 use steadfast_core::recovery::Attempt;
 use steadfast_core::{FailureKind, Instant};
 use steadfast_dialect::splice::{self, Mode, Splice};
-use steadfast_dialect::{Format, Operation as Asked, Seen, Watch, error};
+use steadfast_dialect::{Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
 use tokio::sync::oneshot;
 
 use crate::attempt::{self, Began, HELD_BYTES_MAX, Opened, Whole};
@@ -107,7 +107,7 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
             Next::Attempt(attempt) => attempt,
             Next::Failed(verdict) => return fail(&operation, *verdict, format, open.as_ref(), &out).await,
         };
-        let (body, splice) = match &open {
+        let (body, seam) = match &open {
             None => (attempt_body(&operation, &attempt, Some(format)), None),
             Some(open) => going_on(&operation, &attempt, format, open),
         };
@@ -127,7 +127,7 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
                 continue;
             }
         };
-        match relay(&mut operation, &attempt, opened, splice, &out).await {
+        match relay(&mut operation, &attempt, opened, seam, &out).await {
             End::Served => return,
             End::Before(trouble) => operation.failed(*trouble),
             End::After(trouble, watch) => {
@@ -141,10 +141,15 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
                     return fail(&operation, *verdict, format, Some(&watch), &out).await;
                 }
                 operation.failed(*trouble);
+                let mut watch = *watch;
                 if mode == StreamMode::Regenerate {
-                    out.send(splice::mark(format, &watch).into()).await;
+                    let mark: Bytes = splice::mark(format, &watch).into();
+                    let mut seam = Seam::new(format, Mode::Again, &watch, operation.call.envelope.framing);
+                    seam.went_out(&mark);
+                    watch = seam.open;
+                    out.send(mark).await;
                 }
-                open = Some(*watch);
+                open = Some(watch);
             }
         }
     }
@@ -176,8 +181,8 @@ struct Holding {
 async fn relay(
     operation: &mut Operation,
     attempt: &Attempt,
-    mut opened: Opened,
-    mut splice: Option<Splice>,
+    mut opened: Box<Opened>,
+    mut seam: Option<Seam>,
     out: &Out,
 ) -> End {
     let began = operation.engine.clock.now();
@@ -193,18 +198,18 @@ async fn relay(
         };
         let (frame, seen) = match opened.next(operation, until).await {
             Ok(Some(next)) => next,
-            Ok(None) => return served(operation, opened, holding, out).await,
-            Err(trouble) => return broken(trouble, opened, &holding),
+            Ok(None) => return served(operation, *opened, holding, seam, out).await,
+            Err(trouble) => return broken(trouble, *opened, seam, &holding),
         };
         operation.note_tokens(opened.tokens_seen);
-        let piece = match &mut splice {
+        let piece = match &mut seam {
             None => frame.raw.clone(),
-            Some(splice) => match splice.feed(&frame, &seen) {
+            Some(sewn) => match sewn.splice.feed(&frame, &seen) {
                 Ok(piece) => piece,
-                Err(_) => return broken(diverged(), opened, &holding),
+                Err(_) => return broken(diverged(), *opened, seam, &holding),
             },
         };
-        let caught_up = splice.as_ref().is_none_or(Splice::caught_up);
+        let caught_up = seam.as_ref().is_none_or(|seam| seam.splice.caught_up());
         let release = match seen {
             Seen::Content => {
                 if !std::mem::replace(&mut holding.first_seen, true) {
@@ -223,7 +228,7 @@ async fn relay(
             Seen::Preamble => holding.committed && !holding.tool_open,
             Seen::End => {
                 if !opened.watch.has_content() && !holding.committed {
-                    return broken(empty(), opened, &holding);
+                    return broken(empty(), *opened, seam, &holding);
                 }
                 true
             }
@@ -239,30 +244,30 @@ async fn relay(
                     keep_until_delivered(operation, &opened, &holding, out);
                 }
             }
-            commit(operation, &opened, &mut holding, out).await;
+            commit(operation, &opened, &mut holding, seam.as_mut(), out).await;
         }
         if holding.bytes > HELD_BYTES_MAX {
             if safe && !holding.tool_open {
                 // Memory is bounded: a turn this long goes on as it comes.
                 safe = false;
-                commit(operation, &opened, &mut holding, out).await;
+                commit(operation, &opened, &mut holding, seam.as_mut(), out).await;
             } else {
-                return broken(too_much(), opened, &holding);
+                return broken(too_much(), *opened, seam, &holding);
             }
         }
         if ended {
-            return tail(operation, opened, splice, out).await;
+            return tail(operation, *opened, seam, out).await;
         }
     }
 }
 
 /// What follows the terminal event belongs to the answer, and cannot spoil it any more.
-async fn tail(operation: &Operation, mut opened: Opened, mut splice: Option<Splice>, out: &Out) -> End {
+async fn tail(operation: &Operation, mut opened: Opened, mut seam: Option<Seam>, out: &Out) -> End {
     let until = operation.engine.clock.now() + TAIL;
     while let Ok(Some((frame, seen))) = opened.next(operation, until).await {
-        let piece = match &mut splice {
+        let piece = match &mut seam {
             None => Some(frame.raw.clone()),
-            Some(splice) => splice.feed(&frame, &seen).ok(),
+            Some(seam) => seam.splice.feed(&frame, &seen).ok(),
         };
         out.send(piece.unwrap_or_default()).await;
     }
@@ -272,32 +277,68 @@ async fn tail(operation: &Operation, mut opened: Opened, mut splice: Option<Spli
 }
 
 /// The stream ended whole without an event of its own for it.
-async fn served(operation: &mut Operation, mut opened: Opened, mut holding: Holding, out: &Out) -> End {
+async fn served(
+    operation: &mut Operation,
+    mut opened: Opened,
+    mut holding: Holding,
+    mut seam: Option<Seam>,
+    out: &Out,
+) -> End {
     if !opened.watch.has_content() && !holding.committed {
-        return broken(empty(), opened, &holding);
+        return broken(empty(), opened, seam, &holding);
     }
     operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
-    let rest = opened.frames.rest();
-    holding.hold(rest);
-    commit(operation, &opened, &mut holding, out).await;
+    holding.hold(opened.frames.rest());
+    commit(operation, &opened, &mut holding, seam.as_mut(), out).await;
     End::Served
 }
 
-fn broken(trouble: Trouble, opened: Opened, holding: &Holding) -> End {
+fn broken(trouble: Trouble, opened: Opened, seam: Option<Seam>, holding: &Holding) -> End {
     let trouble = Box::new(trouble);
-    if holding.committed { End::After(trouble, Box::new(opened.watch)) } else { End::Before(trouble) }
+    if !holding.committed {
+        return End::Before(trouble);
+    }
+    // The message that is open at the client: of several streams it is made from, not the last one.
+    let open = seam.map_or(opened.watch, |seam| seam.open);
+    End::After(trouble, Box::new(open))
 }
 
 /// From here on the client knows.
-async fn commit(operation: &Operation, opened: &Opened, holding: &mut Holding, out: &Out) {
+async fn commit(operation: &Operation, opened: &Opened, holding: &mut Holding, seam: Option<&mut Seam>, out: &Out) {
     if !std::mem::replace(&mut holding.committed, true) && !out.has_begun() {
         let mut headers = operation.headers();
         answer_headers(&mut headers, &opened.headers);
         out.begin(opened.status, headers);
     }
     holding.bytes = 0;
+    if let Some(seam) = seam {
+        holding.pieces.iter().for_each(|piece| seam.went_out(piece));
+    }
     for piece in holding.pieces.drain(..) {
         out.send(piece).await;
+    }
+}
+
+/// Where a new stream is sewn into the message that is open at the client.
+struct Seam {
+    splice: Splice,
+    /// The open message, with everything that has gone out since.
+    open: Watch,
+    frames: Frames,
+}
+
+impl Seam {
+    fn new(format: Format, mode: Mode, open: &Watch, framing: Framing) -> Self {
+        Self { splice: Splice::new(format, mode, open.clone()), open: open.clone(), frames: Frames::new(framing) }
+    }
+
+    fn went_out(&mut self, piece: &Bytes) {
+        // What we made ourselves is not too long.
+        if self.frames.feed(piece.clone()).is_ok() {
+            while let Some(frame) = self.frames.next() {
+                self.open.see(&frame);
+            }
+        }
     }
 }
 
@@ -311,18 +352,18 @@ impl Holding {
 }
 
 /// The request that goes on with an open message, and how its answer is put into it.
-fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Watch) -> (Bytes, Option<Splice>) {
+fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Watch) -> (Bytes, Option<Seam>) {
     let plain = operation.call.body.clone();
-    let splice = |mode| Some(Splice::new(format, mode, open.clone()));
+    let seam = |mode| Some(Seam::new(format, mode, open, operation.call.envelope.framing));
     if operation.mode == StreamMode::Regenerate {
-        return (plain, splice(Mode::Again));
+        return (plain, seam(Mode::Again));
     }
     let model = operation.recovery().plan().route.model(attempt.target.model.into());
     let text = open.sent().text();
     let prefilled = model.zip(text).and_then(|(model, text)| splice::prefilled(format, &plain, &model.name, text));
     match prefilled {
-        Some(body) => (body.into(), splice(Mode::Prefilled)),
-        None => (plain, splice(Mode::Reproduced)),
+        Some(body) => (body.into(), seam(Mode::Prefilled)),
+        None => (plain, seam(Mode::Reproduced)),
     }
 }
 

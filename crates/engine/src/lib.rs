@@ -13,6 +13,7 @@ mod journal;
 mod log;
 mod metrics;
 mod operation;
+mod outliving;
 mod relay;
 mod reply;
 mod request;
@@ -54,6 +55,7 @@ use crate::health::Checks;
 use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::operation::Operation;
+use crate::outliving::Outliving;
 use crate::relay::{Heartbeat, Out};
 use crate::sessions::Sessions;
 use crate::traces::Tracer;
@@ -216,31 +218,23 @@ impl Engine {
         Relay::reply(self, out, driver, None, HeaderMap::new()).await
     }
 
-    /// An answer in one piece is made by a task of its own where the journal may want it: a client
-    /// that leaves does not take it along.
+    /// An answer in one piece is made to its end where the journal may want it: a client that
+    /// leaves does not take it along.
     async fn whole(self: &Arc<Self>, operation: Operation, format: Option<steadfast_dialect::Format>) -> Reply {
         let (alive, gone) = oneshot::channel();
-        if format.is_none() || operation.policy().journal.is_zero() {
-            let reply = drive::whole(operation, format, gone).await;
-            drop(alive);
-            return reply;
-        }
-        let call = Arc::clone(&operation.call);
-        let made = tokio::spawn(drive::whole(operation, format, gone)).await;
+        let kept = format.is_some() && !operation.policy().journal.is_zero();
+        let making = drive::whole(operation, format, gone);
+        let reply = if kept { Outliving::new(making).await } else { making.await };
         drop(alive);
-        made.unwrap_or_else(|_| {
-            let reason = steadfast_core::decision::Reason::NothingRunning;
-            let told = "Steadfast failed inside; please report this";
-            drive::unplanned(&call, reply::Verdict::of(reason, told, None, None))
-        })
+        reply
     }
 
     pub(crate) fn upstream(&self) -> Guard<Arc<Upstream>> {
         self.upstream.load()
     }
 
-    pub(crate) fn log(&self) -> Option<Arc<LogWriter>> {
-        self.log.load_full()
+    pub(crate) fn log(&self) -> Guard<Option<Arc<LogWriter>>> {
+        self.log.load()
     }
 
     pub(crate) fn tracer(&self) -> Guard<Option<Arc<Tracer>>> {

@@ -1,105 +1,156 @@
 //! The decision log on disk: lines of JSON, in files that are begun anew at a set size.
 //!
-//! A thread of its own writes them. Requests hand over records through a bounded queue and never
-//! wait: where the disk does not keep up, lines are lost, counted, and said once.
+//! A thread of its own writes them. Requests hand over lines through a bounded queue and never wait
+//! for the disk: where the disk does not keep up, lines are lost, counted, and said once.
 
+use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use steadfast_config::DecisionLog;
 use steadfast_core::record::Record;
 
-/// Lines under way to the disk; a second of them at full load.
-const QUEUE_MAX: usize = 65_536;
+/// Lines under way to the disk; some seconds of them at full load.
+const QUEUED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// How long lines are gathered before they are written: waking the thread for each of them would
+/// cost a request more than everything else about the log.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// Writes the decision log.
-#[derive(Clone, Debug)]
-pub struct LogWriter {
-    queue: SyncSender<Message>,
-    lost: Arc<AtomicU64>,
+#[derive(Debug)]
+pub struct LogWriter(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Lines have come into an empty queue, or something cannot wait.
+    work: Condvar,
+    lost: AtomicU64,
 }
 
-enum Message {
-    Line(Box<Record>),
-    /// Answer when everything before this is on its way to the disk.
-    Flush(SyncSender<()>),
+#[derive(Debug, Default)]
+struct Queue {
+    lines: Vec<u8>,
+    /// To be told when everything before is on its way to the disk.
+    flushes: Vec<SyncSender<()>>,
+    /// Nobody will write any more.
+    closed: bool,
+}
+
+thread_local! {
+    /// Where a line is put together before it is handed over.
+    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl LogWriter {
     /// Opens the log and starts its thread.
     pub fn open(settings: &DecisionLog) -> io::Result<Self> {
         let mut files = Files::open(settings)?;
-        let (queue, lines) = sync_channel(QUEUE_MAX);
-        let lost = Arc::new(AtomicU64::new(0));
-        let count = Arc::clone(&lost);
-        std::thread::Builder::new()
-            .name("decision-log".to_owned())
-            .spawn(move || write_all(&mut files, &lines, &count))?;
-        Ok(Self { queue, lost })
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        std::thread::Builder::new().name("decision-log".to_owned()).spawn(move || write_all(&mut files, &theirs))?;
+        Ok(Self(shared))
     }
 
-    /// Hands a line over; never waits.
-    pub(crate) fn write(&self, record: Record) {
-        match self.queue.try_send(Message::Line(Box::new(record))) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                if self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
-                    tracing::warn!("the decision log cannot keep up: lines are being lost");
-                }
+    /// Hands a line over; never waits for the disk.
+    pub(crate) fn write(&self, record: &Record) {
+        let queued = LINE.with_borrow_mut(|line| {
+            line.clear();
+            serde_json::to_writer(&mut *line, record).is_ok() && {
+                line.push(b'\n');
+                self.0.queue(line)
             }
+        });
+        if !queued && self.0.lost.fetch_add(1, Ordering::Relaxed) == 0 {
+            tracing::warn!("the decision log cannot keep up: lines are being lost");
         }
     }
 
     /// How many lines were lost.
     pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+        self.0.lost.load(Ordering::Relaxed)
     }
 
     /// Waits until everything handed over so far is written, for a moment at most.
     pub fn flush(&self) {
         let (done, wait) = sync_channel(1);
-        if self.queue.send(Message::Flush(done)).is_ok() {
-            // A disk that hangs must not hold up the shutdown.
-            let _ = wait.recv_timeout(Duration::from_secs(5));
-        }
+        self.0.lock().flushes.push(done);
+        self.0.work.notify_one();
+        // A disk that hangs must not hold up the shutdown.
+        let _ = wait.recv_timeout(Duration::from_secs(5));
     }
 }
 
-fn write_all(files: &mut Files, lines: &Receiver<Message>, lost: &AtomicU64) {
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.work.notify_one();
+    }
+}
+
+impl Shared {
+    /// Says whether there was room.
+    fn queue(&self, line: &[u8]) -> bool {
+        let mut queue = self.lock();
+        if queue.lines.len() + line.len() > QUEUED_BYTES_MAX {
+            return false;
+        }
+        let first = queue.lines.is_empty();
+        queue.lines.extend_from_slice(line);
+        drop(queue);
+        if first {
+            self.work.notify_one();
+        }
+        true
+    }
+
+    /// Waits for lines, gathers some more, and takes them all; says who waits for them, or that
+    /// there will be none.
+    fn take(&self, lines: &mut Vec<u8>) -> Option<Vec<SyncSender<()>>> {
+        let idle = |queue: &mut Queue| queue.lines.is_empty() && queue.flushes.is_empty() && !queue.closed;
+        let calm = |queue: &mut Queue| queue.flushes.is_empty() && !queue.closed;
+        let queue = self.work.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
+        let gathered = self.work.wait_timeout_while(queue, GATHER, calm).unwrap_or_else(PoisonError::into_inner);
+        let mut queue = gathered.0;
+        std::mem::swap(&mut queue.lines, lines);
+        let over = queue.closed && lines.is_empty() && queue.flushes.is_empty();
+        (!over).then(|| std::mem::take(&mut queue.flushes))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn write_all(files: &mut Files, shared: &Shared) {
     let mut failing = false;
-    while let Ok(first) = lines.recv() {
-        let mut next = Some(first);
-        let mut flushed = Vec::new();
-        while let Some(message) = next {
-            match message {
-                Message::Flush(done) => flushed.push(done),
-                Message::Line(record) => match files.write(&record) {
-                    Ok(()) if failing => {
-                        failing = false;
-                        tracing::info!(path = %files.path.display(), "the decision log can be written again");
-                    }
-                    Ok(()) => {}
-                    Err(error) => {
-                        lost.fetch_add(1, Ordering::Relaxed);
-                        if !std::mem::replace(&mut failing, true) {
-                            tracing::warn!(path = %files.path.display(), %error, "cannot write the decision log");
-                        }
-                    }
-                },
+    let mut lines = Vec::new();
+    while let Some(flushes) = shared.take(&mut lines) {
+        let mut lost = 0;
+        let mut last = Ok(());
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            last = files.write(line);
+            lost += u64::from(last.is_err());
+        }
+        lines.clear();
+        last = last.and(files.out.flush());
+        shared.lost.fetch_add(lost, Ordering::Relaxed);
+        match last {
+            Err(error) if !std::mem::replace(&mut failing, true) => {
+                tracing::warn!(path = %files.path.display(), %error, "cannot write the decision log");
             }
-            next = lines.try_recv().ok();
+            Ok(()) if std::mem::replace(&mut failing, false) => {
+                tracing::info!(path = %files.path.display(), "the decision log can be written again");
+            }
+            Ok(()) | Err(_) => {}
         }
-        if let Err(error) = files.out.flush()
-            && !std::mem::replace(&mut failing, true)
-        {
-            tracing::warn!(path = %files.path.display(), %error, "cannot write the decision log");
-        }
-        for done in flushed {
+        for done in flushes {
             let _ = done.send(());
         }
     }
@@ -150,13 +201,11 @@ impl Files {
         Ok(())
     }
 
-    fn write(&mut self, record: &Record) -> io::Result<()> {
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
         if self.bytes > 0 && self.bytes + line.len() as u64 > self.rotate_bytes {
             self.rotate()?;
         }
-        self.out.write_all(&line)?;
+        self.out.write_all(line)?;
         self.bytes += line.len() as u64;
         Ok(())
     }
@@ -220,7 +269,7 @@ mod tests {
         let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 200, keep: 2 };
         let log = LogWriter::open(&settings).unwrap();
         for number in 0..20 {
-            log.write(record(&format!("r{number}")));
+            log.write(&record(&format!("r{number}")));
         }
         log.flush();
         let newest = std::fs::read_to_string(&path).unwrap();
@@ -237,7 +286,7 @@ mod tests {
         std::fs::write(&path, "{\"time\":1,\"eve").unwrap();
         let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 1 << 20, keep: 2 };
         let log = LogWriter::open(&settings).unwrap();
-        log.write(record("r1"));
+        log.write(&record("r1"));
         log.flush();
         let text = std::fs::read_to_string(&path).unwrap();
         let last = text.lines().last().unwrap();

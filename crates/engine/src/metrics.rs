@@ -107,7 +107,7 @@ impl Metrics {
             let value = match endpoint.breaker.state(now) {
                 State::Closed => "0",
                 State::Open { .. } => "1",
-                State::HalfOpen { .. } => "0.5",
+                State::HalfOpen => "0.5",
             };
             _ = writeln!(out, "{name}{{endpoint=\"{}\"}} {value}", escaped(&endpoint.name));
         }

@@ -165,7 +165,7 @@ impl Operation {
         if let (Some(transition), Some(place)) = (transition, &place) {
             self.engine.breaker_changed(&place.endpoint, &transition);
         }
-        self.log(Record {
+        self.log(&Record {
             attempt: Some(attempt.number),
             target: place,
             latency_ms: Some(millis(now.since(began))),
@@ -231,7 +231,7 @@ impl Operation {
             },
             None => bare,
         };
-        self.log(Record {
+        self.log(&Record {
             from: self.place(decision.from),
             to: decision.to.and_then(|to| self.place(to)),
             ..bare.with_decision(decision, &self.world)
@@ -318,8 +318,8 @@ impl Operation {
         Record::new(self.engine.clock.wall(), event, Arc::clone(&self.call.id))
     }
 
-    fn log(&self, record: Record) {
-        if let Some(log) = self.engine.log() {
+    fn log(&self, record: &Record) {
+        if let Some(log) = self.engine.log().as_deref() {
             log.write(record);
         }
     }
@@ -333,7 +333,7 @@ impl Operation {
             let endpoints = model.endpoints.iter().filter_map(|served| self.world.endpoint(served.endpoint));
             endpoints.map(|endpoint| Place { model: Arc::clone(&model.name), endpoint: Arc::clone(&endpoint.name) })
         });
-        self.log(Record {
+        self.log(&Record {
             session: self.call.session.clone(),
             project: Some(Arc::clone(&project.name)),
             policy: Some(policy.name.as_str().into()),
@@ -347,7 +347,7 @@ impl Operation {
         if self.engine.log().is_none() {
             return;
         }
-        self.log(Record {
+        self.log(&Record {
             attempt: Some(attempt.number),
             target: self.place(attempt.target),
             choice: Some(Cow::Borrowed(attempt.choice.name())),
@@ -382,7 +382,7 @@ impl Operation {
             latency_ms: Some(millis(took)),
             ..self.line(Event::Outcome)
         };
-        self.log(record.with_outcome(outcome, &self.world));
+        self.log(&record.with_outcome(outcome, &self.world));
     }
 }
 

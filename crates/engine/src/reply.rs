@@ -121,9 +121,9 @@ pub(crate) fn whole_seconds(wait: Duration) -> u64 {
 }
 
 /// Which headers of a provider's response go on to the client: all but those of the connection,
-/// those about bytes that may have changed, and advice that is ours to give.
+/// the length of bytes that may have changed, and advice that is ours to give.
 pub(crate) fn passes_back(name: &HeaderName) -> bool {
-    const OURS: [&str; 13] = [
+    const OURS: [&str; 12] = [
         "connection",
         "keep-alive",
         "proxy-authenticate",
@@ -133,7 +133,6 @@ pub(crate) fn passes_back(name: &HeaderName) -> bool {
         "transfer-encoding",
         "upgrade",
         "content-length",
-        "content-encoding",
         "retry-after",
         "retry-after-ms",
         "x-should-retry",

@@ -31,8 +31,11 @@ pub struct Snapshot {
     projects: HashMap<String, Arc<world::Project>>,
     /// Which project each key belongs to.
     keys: HashMap<String, String>,
-    routes: Mutex<HashMap<Family, HashMap<String, HashMap<String, Arc<Route>>>>>,
+    routes: Mutex<HashMap<Family, RoutesByProject>>,
 }
+
+/// Routes by project and model.
+type RoutesByProject = HashMap<String, HashMap<String, Arc<Route>>>;
 
 /// A configuration that cannot be put in force.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
-use steadfast_config::{Endpoint, MASK};
+use steadfast_config::{Endpoint, MASK, Secret};
 use steadfast_core::classify::Classifier;
 use steadfast_core::cost::Usage;
 use steadfast_core::evidence::Exit;
@@ -13,7 +13,7 @@ use steadfast_core::{Evidence, Failure, Surface, Timestamp, Transport};
 pub(crate) struct Trouble {
     pub(crate) surface: Surface,
     pub(crate) status: Option<StatusCode>,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Box<HeaderMap>,
     /// The response body, the stream's error event, or the error's own words.
     pub(crate) body: Bytes,
     pub(crate) transport: Option<Transport>,
@@ -26,7 +26,7 @@ pub(crate) struct Trouble {
 impl Trouble {
     /// A response that says no.
     pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
-        Self { status: Some(status), headers, body, ..Self::nothing(Surface::Http) }
+        Self { status: Some(status), headers: Box::new(headers), body, ..Self::nothing(Surface::Http) }
     }
 
     /// A response that says yes and holds nothing usable.
@@ -97,7 +97,7 @@ impl Trouble {
         Self {
             surface,
             status: None,
-            headers: HeaderMap::new(),
+            headers: Box::default(),
             body: Bytes::new(),
             transport: None,
             reached: true,
@@ -113,7 +113,7 @@ const SECRET_BYTES_MIN: usize = 8;
 /// of a beta that its error must be able to mention; only those named like a secret are ones.
 fn secrets(endpoint: &Endpoint) -> impl Iterator<Item = &str> {
     const NAMES: [&str; 7] = ["auth", "key", "token", "secret", "cookie", "credential", "password"];
-    let key = endpoint.credential.own().map(|key| key.expose());
+    let key = endpoint.credential.own().map(Secret::expose);
     let headers = endpoint.headers.iter().filter(|(name, _)| NAMES.iter().any(|part| name.contains(part)));
     key.into_iter().chain(headers.map(|(_, value)| value.expose())).filter(|text| text.len() >= SECRET_BYTES_MIN)
 }

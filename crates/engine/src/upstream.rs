@@ -23,9 +23,6 @@ use crate::trouble::Trouble;
 /// Idle connections are kept for less than the minute after which most providers close them.
 const POOL_IDLE: Duration = Duration::from_secs(45);
 
-/// More headers than any provider sends; an endless head ends here.
-const HEADERS_MAX: usize = 256;
-
 /// Sends requests to providers.
 #[derive(Clone, Debug)]
 pub(crate) struct Upstream {
@@ -53,7 +50,8 @@ impl Upstream {
         };
         let builder = || {
             let mut builder = Client::builder(TokioExecutor::new());
-            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(POOL_IDLE).http1_max_headers(HEADERS_MAX);
+            // hyper's own limit of 100 headers stays: one set here costs an allocation per response.
+            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(POOL_IDLE);
             builder
         };
         let (https, tcp) = connector();

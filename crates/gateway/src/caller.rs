@@ -84,7 +84,7 @@ pub(crate) fn identify(
         keys.push(key);
     }
     let by_key = keys.iter().find_map(|key| snapshot.project_of_key(key));
-    let admin = snapshot.config.admin_token.as_ref().map(|token| token.expose());
+    let admin = snapshot.config.admin_token.as_ref().map(steadfast_config::Secret::expose);
     let is_admin = keys.iter().any(|key| admin.is_some_and(|admin| same(admin, key)));
     if by_key.is_some() || is_admin {
         // A key of ours says nothing to a provider.

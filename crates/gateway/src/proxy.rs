@@ -53,6 +53,11 @@ pub(crate) async fn answer(
         return refusal.response(if anthropic { Family::Anthropic } else { Family::OpenAi }, &id);
     };
     let family = route.family;
+    if request.headers().contains_key(http::header::UPGRADE) && request.method() == http::Method::GET {
+        // Codex asks for a WebSocket first, and goes on with HTTP at once only after this status.
+        let message = "WebSockets are not served: use HTTP with server-sent events";
+        return Refusal::new(StatusCode::UPGRADE_REQUIRED, FailureKind::InvalidRequest, message).response(family, &id);
+    }
     let (project, path) = (project.map(str::to_owned), path.to_owned());
     match read(request, route, project, path, engine, door, settings, &id).await {
         Ok(call) => respond(engine.call(call).await),

@@ -12,8 +12,9 @@ use steadfast_engine::Engine;
 use steadfast_gateway::{Gateway, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{config_path, load, load_or_refuse, report, talk};
+use super::{config_path, environment, load, load_or_refuse, report, talk};
 use crate::cli::SourceArgs;
+use crate::decisions;
 
 /// How to serve.
 #[derive(Args, Debug)]
@@ -24,6 +25,9 @@ pub(crate) struct ServeArgs {
     /// The largest request body, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     body_max: u16,
+    /// Write no decision log where the configuration names none; `steadfast why` has nothing to tell then
+    #[arg(long)]
+    no_log: bool,
 }
 
 /// How often the file is looked at. A change counts when two looks agree: who is still writing would
@@ -36,9 +40,11 @@ pub(crate) fn run(args: &ServeArgs, sources: &SourceArgs) -> anyhow::Result<Exit
     let known = modified(sources);
     let Some(loaded) = load_or_refuse(sources) else { return Ok(ExitCode::FAILURE) };
     report(&loaded.warnings);
+    let mut config = loaded.config;
+    add_log(&mut config, args.no_log);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
-    let engine = runtime.block_on(serve(args, sources, loaded.config, known))?;
+    let engine = runtime.block_on(serve(args, sources, config, known))?;
     // What is detached must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
     // Requests whose clients had gone ended with the runtime; the log has an end for them too.
@@ -60,7 +66,8 @@ async fn serve(
     };
     let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
     talk(&greeting(&gateway, &engine));
-    let reloads = tokio::spawn(reload_on_change(Arc::clone(&engine), sources.clone(), known));
+    let reloads = reload_on_change(Arc::clone(&engine), sources.clone(), known, args.no_log);
+    let reloads = tokio::spawn(reloads);
     gateway.serve(stop_signal()?).await;
     reloads.abort();
     Ok(engine)
@@ -83,14 +90,29 @@ fn greeting(gateway: &Gateway, engine: &Engine) -> String {
             format!("  {:<12} {} ({key})", endpoint.name, endpoint.url)
         })
         .collect();
+    let log = match &snapshot.config.decision_log {
+        Some(log) => format!("`steadfast why REQUEST` tells a request's story from {}", log.path),
+        None => "no decision log is written".to_owned(),
+    };
     format!(
         "steadfast is listening on http://{address}\n\
          \n\
          OPENAI_BASE_URL=http://{address}/v1  ANTHROPIC_BASE_URL=http://{address}  GOOGLE_GEMINI_BASE_URL=http://{address}\n\
          \n{}\n\n\
+         {log}\n\
          /health  /ready  /metrics    Ctrl-C stops; SIGHUP or a change of the file reloads it",
         endpoints.join("\n")
     )
+}
+
+/// Where no log is configured, the usual one is written, unless that is not wanted or cannot be.
+fn add_log(config: &mut Config, no_log: bool) {
+    if no_log {
+        return;
+    }
+    if let Err(error) = decisions::with_default(config, &environment()) {
+        tracing::warn!("there will be no decision log: {error:#}");
+    }
 }
 
 /// The first Ctrl-C or SIGTERM asks politely; the second ends the process.
@@ -115,7 +137,7 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Loads the configuration again on SIGHUP and when the file changed. A bad one is refused, and
 /// the one in force stays.
-async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, mut known: Option<Modified>) {
+async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, mut known: Option<Modified>, no_log: bool) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     let mut looked = known.clone();
     let mut there = true;
@@ -149,9 +171,11 @@ async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, mut known: O
             }
             Ok(loaded) => {
                 report(&loaded.warnings);
-                let listen = loaded.config.listen;
+                let mut config = loaded.config;
+                add_log(&mut config, no_log);
+                let listen = config.listen;
                 let moved = listen != engine.snapshot().config.listen;
-                match engine.reload(loaded.config) {
+                match engine.reload(config) {
                     Ok(()) => tracing::info!("configuration reloaded"),
                     Err(error) => tracing::warn!(%error, "the new configuration is refused; the one before stays"),
                 }

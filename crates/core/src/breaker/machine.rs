@@ -8,8 +8,8 @@ use crate::backoff::Backoff;
 use crate::time::Instant;
 use crate::window::mix;
 
-/// A probe younger than this decides alone: nobody else is let through meanwhile.
-const VERDICT_SOON: Duration = Duration::from_secs(2);
+/// A probe younger than this (most calls answer sooner) decides alone: nobody else is let through meanwhile.
+const VERDICT_SOON: Duration = Duration::from_secs(5);
 
 /// Cooldowns spread by up to this share, so that the replicas of a fleet do not probe together.
 const COOLDOWN_JITTER: f64 = 0.1;

@@ -124,6 +124,13 @@ async fn it_says_that_it_is_alive_ready_and_what_it_counted() {
 }
 
 #[tokio::test]
+async fn a_websocket_is_sent_back_to_http() {
+    let stage = Stage::usual("").await;
+    let answer = stage.send(with(with(get("/v1/responses"), "upgrade", "websocket"), "connection", "upgrade")).await;
+    assert_eq!((answer.status.as_u16(), stage.fake.requests().len()), (426, 0));
+}
+
+#[tokio::test]
 async fn switched_off_it_is_a_plain_proxy() {
     let stage = Stage::usual("[projects.default]\nenabled = false").await;
     stage.script("a", "overloaded");
