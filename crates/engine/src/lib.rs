@@ -58,7 +58,7 @@ use crate::operation::Operation;
 use crate::outliving::Outliving;
 use crate::relay::{Heartbeat, Out};
 use crate::sessions::Sessions;
-use crate::traces::Tracer;
+use crate::traces::{Trace, Tracer};
 use crate::upstream::Upstream;
 
 /// Everything requests share.
@@ -159,6 +159,9 @@ impl Engine {
             && let Some(kept) = self.journal.take(self.journal.key(&call), self.clock.now())
         {
             self.metrics.journal_hits.fetch_add(1, Ordering::Relaxed);
+            if let Some(tracer) = self.tracer().as_ref() {
+                Trace::kept(tracer, &call);
+            }
             return Reply { status: kept.status, headers: kept.headers, body: ReplyBody::Whole(kept.body) };
         }
         let operation = match Operation::plan(self, Arc::clone(&call)) {

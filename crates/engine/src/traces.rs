@@ -189,6 +189,16 @@ impl Trace {
         }))
     }
 
+    /// Tells of a request that the journal had the answer to.
+    pub(crate) fn kept(tracer: &Arc<Tracer>, call: &Call) {
+        let Some(mut trace) = Self::begin(tracer, call, &call.project.as_str().into()) else { return };
+        trace.request.put("steadfast.journal", Value::Word("kept"));
+        trace.request.put("steadfast.outcome", Value::Word("succeeded"));
+        trace.request.put("steadfast.attempts", Value::Number(0));
+        trace.request.ended_nanos = now_nanos();
+        tracer.hand_over(trace.request);
+    }
+
     /// An attempt begins.
     pub(crate) fn attempt(&mut self, attempt: &Attempt, place: &Place, dialect: Dialect) {
         let above = Some(self.request.id);
@@ -475,4 +485,33 @@ fn bounded(name: &str) -> &str {
 fn now_nanos() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_collector_takes_is_lost_and_counted_and_waits_for_nobody() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            // It listens and never answers.
+            let collector = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}/v1/traces", collector.local_addr().unwrap());
+            let settings = Traces { url, service: "test".to_owned(), headers: Vec::new() };
+            let lost = Arc::new(AtomicU64::new(0));
+            let tracer = Tracer::start(settings, Upstream::new(SEND_TIME), Arc::clone(&lost));
+            let span = || Span::begin(1, None, Kind::Server, "chat", None);
+            for _ in 0..BATCH_MAX {
+                tracer.hand_over(span());
+            }
+            // The task has a batch, not necessarily a full one, and waits for the collector with it.
+            let (_held, _) = collector.accept().await.unwrap();
+            for _ in 0..QUEUE_MAX + 100 {
+                tracer.hand_over(span());
+            }
+            let lost = lost.load(Ordering::Relaxed);
+            assert!((100..100 + BATCH_MAX as u64).contains(&lost), "{lost}");
+        });
+    }
 }

@@ -337,3 +337,29 @@ fn after_kill_9_it_starts_and_logs_as_if_nothing_had_been() {
     assert_eq!(torn, ["{\"time\":17,\"event\":\"att"], "{log}");
     assert!(log.lines().last().unwrap().contains("\"outcome\":\"succeeded\""), "{log}");
 }
+
+#[test]
+fn a_collector_that_is_away_is_told_once_and_so_is_its_return() {
+    let (folder, provider) = (Folder::new(), Provider::start());
+    folder.write("steadfast.toml", &file(&provider, ""));
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = collector.local_addr().unwrap();
+    drop(collector);
+    let url = format!("http://{address}");
+    let server = Server::start(&folder, &[], &[("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str())]);
+    assert!(server.chat("").starts_with("HTTP/1.1 200 "));
+    server.hears("cannot send traces; traffic goes on without");
+    // A few more tries of its own, and it does not repeat itself.
+    std::thread::sleep(Duration::from_millis(2500));
+    assert!(server.chat("").starts_with("HTTP/1.1 200 "));
+    assert_eq!(server.said().matches("traces").count(), 2, "the address and the words: {}", server.said());
+    let collector = std::net::TcpListener::bind(address).unwrap();
+    let receiving = std::thread::spawn(move || {
+        let (mut socket, _) = collector.accept().unwrap();
+        let head = read_until(&mut socket, "resourceSpans");
+        socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+        head
+    });
+    server.hears("traces are being sent again");
+    assert!(receiving.join().unwrap().starts_with("POST /v1/traces HTTP/1.1\r\n"));
+}

@@ -302,3 +302,31 @@ async fn a_collector_that_hangs_costs_spans_and_never_requests() {
     }
     assert!(most < Duration::from_secs(2), "{most:?}");
 }
+
+#[tokio::test]
+async fn a_collector_that_refuses_is_not_asked_the_same_again() {
+    // The fake provider knows no such path, and says so with 404.
+    let stage = Stage::usual("[traces]\nendpoint = \"FAKE\"").await;
+    assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 200);
+    assert!(stage.fake.wait_for(|seen| seen.iter().any(|seen| seen.path == "/v1/traces"), LIMIT).await);
+    let began = std::time::Instant::now();
+    while !stage.send(get("/metrics")).await.text().contains("steadfast_trace_spans_lost_total 2\n") {
+        assert!(began.elapsed() < LIMIT, "the two spans are never counted as lost");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert_eq!(stage.fake.requests().iter().filter(|seen| seen.path == "/v1/traces").count(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_from_the_journal_is_told_too() {
+    let collector = Collector::start().await;
+    let stage = stage(&collector).await;
+    stage.script("a", "first=300ms");
+    let gone = tokio::time::timeout(Duration::from_millis(150), stage.open(Speaks::Messages.request(false))).await;
+    assert!(gone.is_err());
+    collector.spans(2).await;
+    assert_eq!(stage.send(Speaks::Messages.request(false)).await.header("x-steadfast-journal"), "kept");
+    let spans = collector.spans(3).await;
+    assert_eq!((spans[2].get("steadfast.journal"), spans[2].get("steadfast.attempts")), ("kept", "0"));
+}
