@@ -15,6 +15,8 @@ use crate::edge::Refusal;
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+/// Where clients of Azure put their key.
+const API_KEY: HeaderName = HeaderName::from_static("api-key");
 const PROJECT: HeaderName = HeaderName::from_static("x-steadfast-project");
 const SESSION: HeaderName = HeaderName::from_static("x-steadfast-session");
 const STREAM: HeaderName = HeaderName::from_static("x-steadfast-stream");
@@ -67,7 +69,7 @@ pub(crate) fn identify(
 ) -> Result<Caller, Refusal> {
     let mut credential = HeaderMap::new();
     let mut keys = Vec::new();
-    for name in [AUTHORIZATION, X_API_KEY, X_GOOG_API_KEY] {
+    for name in [AUTHORIZATION, X_API_KEY, X_GOOG_API_KEY, API_KEY] {
         if let Some(mut value) = headers.remove(&name) {
             value.set_sensitive(true);
             let text = value.to_str().unwrap_or("");

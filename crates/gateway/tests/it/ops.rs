@@ -144,6 +144,15 @@ async fn a_projects_key_selects_the_project_and_never_goes_upstream() {
     assert_eq!(answer.status, 500, "the policy of acme makes one attempt");
     assert_eq!(stage.events("start", &["project"]), ["acme"]);
     assert_eq!(stage.fake.requests()[0].header("authorization"), None);
+    for header in ["x-api-key", "x-goog-api-key", "api-key"] {
+        stage.fake.reset_counts();
+        let mut request = request();
+        request.headers_mut().remove("authorization");
+        assert_eq!(stage.send(with(request, header, "acme-key-planted-4711")).await.status, 200, "{header}");
+        let seen = stage.fake.requests().pop().unwrap();
+        assert!(!format!("{:?}", seen.headers).contains("acme-key"), "{header} {:?}", seen.headers);
+    }
+    assert_eq!(stage.events("start", &["project"]), ["acme"; 4]);
     let named = stage.send(with(request(), "x-steadfast-project", "acme")).await;
     assert_eq!(named.status, 401, "who has keys is not taken at a mere word: {}", named.text());
     let unknown = stage.send(with(request(), "x-steadfast-project", "nobody")).await;
