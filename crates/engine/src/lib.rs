@@ -46,7 +46,7 @@ use tokio::sync::oneshot;
 pub use call::{Call, Wishes};
 pub use clock::Clock;
 pub use log::{LogWriter, old};
-pub use relay::Relay;
+pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
 pub use snapshot::{BadRules, Snapshot, dialect_of};
 
@@ -56,7 +56,6 @@ use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::operation::Operation;
 use crate::outliving::Outliving;
-use crate::relay::Out;
 use crate::relay::{Heartbeat, Out};
 use crate::sessions::Sessions;
 use crate::traces::Tracer;
