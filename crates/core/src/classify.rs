@@ -143,11 +143,15 @@ fn decide(
         precedence: rule.precedence(),
         window: rule.window,
     });
-    let is_answer = evidence.surface == Surface::Http && is_whole_answer(evidence, text);
+    let is_answer = match evidence.surface {
+        Surface::Http => is_whole_answer(evidence, text),
+        Surface::Text => text.lower.starts_with(b"{") && is_whole_answer(evidence, text),
+        Surface::Network | Surface::Stream | Surface::Process => false,
+    };
     let by_rule = by_rule
         .filter(|verdict| !is_excuse(verdict, status))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
-    let by_status = status.and_then(status::meaning);
+    let by_status = status.filter(|_| !is_answer || evidence.status.is_some()).and_then(status::meaning);
     let by_transport = evidence.transport.map(|transport| transport_meaning(transport, evidence.surface));
     let by_exit = evidence.exit.and_then(exit_meaning);
     let others = [
@@ -237,7 +241,7 @@ fn is_whole_answer(evidence: &Evidence<'_>, text: &Text) -> bool {
         "\"finishreason\": \"stop\"",
     ];
     let says = |words: &str| memchr::memmem::find(&text.lower, words.as_bytes()).is_some();
-    evidence.status.is_some_and(|status| status / 100 == 2)
+    evidence.status.is_none_or(|status| status / 100 == 2)
         && ENDINGS.into_iter().any(says)
         && !says("\"error\":{")
         && !says("\"error\": {")

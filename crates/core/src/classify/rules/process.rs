@@ -12,6 +12,8 @@ pub(super) const RULES: &[Rule] = &[
             "ErrorOutOfDeviceMemory",
 "OOMKilled"])
         .text(&[
+            r"\bfork: retry\b",
+
             r"\bout of (?:\S{1,12} )?memory\b~\b(?:kill|terminat|crash|exit|alloc|error|fatal|abort)",
             r"\bmemory allocation of \d{1,18} bytes failed\b",
             r"\ballowed memory size of\b",
@@ -190,6 +192,10 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\berrno 1(?:3[1-9]|26|27)\b",
+            r"\bexited via signal\b",
+            r"\bprocess exited\b",
+
             r"\bserver shut ?down\b",
             r"\bshut down unexpectedly\b",
             r"\bunknown command\b",

@@ -126,6 +126,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.certificate", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\btls_alert\b~\b(?:unknown_ca|bad_certificate|handshake_failure|certificate_\w{4,12}|hostname_check_failed)\b",
+            r"\bhostname_check_failed\b",
+            r"\bcannot validate certificate\b",
+            r"\bcertificate (?:chain )?(?:is |was )?(?:issued by an authority|not signed|not issued)\b",
+
             r"\bcertificates?\b~\b(?:is valid for|not verified|not yet valid|common name)\b",
             r"\bhostname\b~\bnot verified\b",
             r"\bcleartext\b~\bnot permitted\b",

@@ -195,7 +195,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmodel (?:returned|output|produced) (?:nothing|no)\b",
             "has no attribute '(?:choices|content|candidates|message|delta|text|usage)'",
             r"\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
-            r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
             r"\bresponse\.(?:text|parts|candidates)\b~\b(?:requires|only works|none were returned|empty)",
             r"\bno_?content\b",
         ])
@@ -229,6 +228,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.request_json", InvalidRequest)
         .decisive()
         .text(&[
+            r"\b(?:json|deserializ\w{1,6}|pars\w{2,4}|syntax)\b~\(?request body\)?",
+
             r"\binvalid json payload\b",
             r"\bjson payload~(?:unknown name|cannot find field|invalid)",
             r"\b(?:failed to|could not|cannot|unable to|error) (?:pars|decod|deserializ)\w{1,4} (?:the )?(?:json body|request body|json in request body|request json|body of your request|request)",
@@ -249,6 +250,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"])
         .example(r#"{"error":{"message":"Expecting ',' delimiter: line 1 column 54 (char 53)","code":400}}"#),
+    // A program that tripped over an answer; where it is a server that tripped, its status says so.
+    rule("output.absent_field", BadOutput)
+        .hint()
+        .text(&[
+            r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
+            r"\bundefined is not an object\b",
+            r"\bis undefined\b~\b(?:choices|message|content|candidates)\b",
+        ])
+        .example("TypeError: Cannot read properties of undefined (reading 'message')"),
     rule("output.general", BadOutput)
         .class()
         .text(&[

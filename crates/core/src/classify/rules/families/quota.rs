@@ -55,6 +55,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.billing", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\bbilling (?:has )?(?:to be|must be|needs to be) (?:enabled|set up|activated)\b",
+
             r"\bset inference limit\b",
             r"\bpayment (?:failed|declined|method (?:is |was )?(?:required|missing|declined|invalid|needed)|is required|is needed)\b",
             r"\bsubscription (?:has |is |was )?(?:been )?(?:expired|inactive|cancell?ed|ended|lapsed|paused|suspended|not active)\b",
@@ -62,7 +64,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bbilling~(?:hard limit|limit (?:has been )?(?:reached|exceeded)|not active|inactive|not enabled|disabled|not configured|overdue|past due)",
             r"\b(?:enable|set ?up|activate|add) billing\b",
             r"\b(?:spend|spending|budget|cost|billing|credit) (?:hard )?(?:limit|cap|budget)s? (?:has been |have been |was |is |of \S{1,12} )?(?:reached|exceeded|hit|exhausted)",
-            r"\b(?:reached|exceeded|hit|over|exceeds) (?:\S{1,24} ){0,4}(?:spend|spending|budget|monthly cost|billing limit)\b",
+            r"\b(?:reached|exceeded|hit|over) (?:\S{1,24} ){0,4}(?:spend|spending|budget|monthly cost|billing limit)\b",
+            r"\bexceeds (?:your|the|its|our|their) (?:\S{1,12} ){0,2}(?:spend|spending|budget|monthly cost|billing limit)\b",
             r"\bbudget (?:has been |was |is )?exceeded",
             r"\b(?:overdue|unpaid|outstanding) (?:payment|invoice|balance|bill)",
             r"\b(?:payment|subscription) (?:required|overdue|past due|is inactive|has expired|expired|lapsed|has ended)",
@@ -85,6 +88,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Complimentary token grant exhausted"),
     rule("quota.current_quota", QuotaExhausted)
         .text(&[
+            r"\bout of (?:call|request|token|api) volume\b",
+            r"\bquota (?:will be|is) (?:replenished|renewed|refilled)\b",
+
             "exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
             r"\bquota (?:has been |is |was |limit |limit has been )?(?:exceeded|exhausted|used up|reached|depleted)",
             r"\b(?:exhausted|exceeded|exceeds|reached|used up)~\bquota\b",

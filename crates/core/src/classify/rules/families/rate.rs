@@ -7,6 +7,31 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.code", RateLimit)
         .class()
         .code(&[
+            "FLOOD_WAIT",
+            "FloodWaitError",
+            "RetryAfterError",
+            "too_many_concurrent_requests",
+            "concurrent_limit_exceeded",
+            "max_concurrency_reached",
+            "rps_limit_exceeded",
+            "qps_limit_exceeded",
+            "rpm_limit_exceeded",
+            "tpm_limit_exceeded",
+            "request_rate_exceeded",
+            "requests_limit_exceeded",
+            "TooManyRequestsError",
+            "RateLimitedError",
+            "RateLimitException",
+            "RateLimitExceededException",
+            "RateLimitExceededError",
+            "ThrottledError",
+            "ThrottleError",
+            "ThrottlingError",
+            "RequestThrottlingException",
+            "TooManyTokensException",
+            "RESOURCE_EXHAUSTED_RATE",
+            "max_requests_exceeded",
+
             "RequestLimitError",
             "rate_limit_hit",
             "RateLimitReached",
@@ -40,6 +65,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.limit", RateLimit)
         .class()
         .text(&[
+            r"\bflood (?:control|wait)\b",
+            r"\bthe rate at which\b~\b(?:exceeded|too high|limit)",
+            r"\bonly \d{1,6} (?:requests?|calls?|messages?|queries) (?:every|per|each) (?:\d{1,4} )?(?:s|secs?|seconds?|mins?|minutes?|hours?)\b",
+            r"\b(?:max(?:imum)?(?: number of)?|limit of|allowed|too many)(?: \d{1,6})? (?:concurrent|parallel|simultaneous) (?:\S{1,14} )?(?:sessions?|requests?|connections?|calls?|streams?|generations?|jobs?|tasks?|users?|runs?)\b~\b(?:reached|exceeded|hit|allowed|in use|for)\b",
+            r"\b(?:concurren(?:cy|t)|parallel)\b~\b(?:limit|quota|cap) (?:has been |was |is )?(?:reached|exceeded|hit)\b",
+            r"\btoo many 429 error responses\b",
+            r"\b(?:request|call|message|submission|creation|login|api)s? (?:is|are) being (?:made|sent|submitted) too (?:quickly|fast|often|frequently)\b",
+            r"\b(?:please )?(?:slow|cool) (?:it )?down\b",
+
             r"\breset(?:s)? hourly\b",
             r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)",
             r"\b(?:concurrency|parallelism)\b[^.;]{0,30}\b(?:exceeded|reached|hit|too high|surpassed)\b",
@@ -61,7 +95,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.too_many_requests", RateLimit)
         .class()
         .text(&[
-            r"\btoo many (?:api |concurrent |simultaneous |parallel |active |recent |inference |open |in-flight )?(?:requests|calls|connections|messages|attempts|generations|sessions)\b",
+            r"\btoo many (?:api |concurrent |simultaneous |parallel |active |recent |inference |open |in-flight )?(?:requests|calls|messages|attempts|generations|sessions)\b",
             r"\brequests? (?:are |is )?(?:being )?(?:too (?:fast|frequent|often|quickly)|sent too)",
             r"\b(?:calls|requests) too frequent",
             r"\bslow down\b",

@@ -8,6 +8,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.code", InvalidRequest)
         .hint()
         .code(&[
+            "UnicodeEncodeError",
+
             "invalid_request_error",
             "invalid_request",
             "invalid_argument",
@@ -72,6 +74,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.parameter", InvalidRequest)
         .class()
         .text(&[
+            r"\b(?:number|amount|count) of (?:\S{1,14} )?(?:tools|images|messages|files|functions|documents|stop sequences|inputs|items|choices|labels|candidates|parts) (?:\S{1,12} ){0,2}(?:exceeds?|is (?:greater|larger|more)|must|cannot)\b",
+            r"\busage error\b",
+            r"\bcodec can't encode\b",
+            r"\bis longer than (?:the )?chunk size\b|\bchunk size\b~\b(?:larger|smaller|greater|longer|increas\w{1,3})\b",
+            r"\bunexpected (?:argument|option|flag|positional)\b",
+
             r"\btoo many (?:images|documents|files|tools|stop sequences|parts|inputs|attachments|pages|functions|labels|choices|examples|dimensions)\b",
             r"\b(?:invalid|unknown|unrecognized|unsupported|unexpected|illegal|bad|missing|extra|duplicate|malformed|incorrect) (?:or \S{1,12} )?(?:required )?(?:\S{1,20} )?(?:parameters?|arguments?|values?|fields?|properties|property|request body|json body|payload|role|header|url parameter|schema|content type|input|keys?|options?|enum)\b",
             r"\binvalid (?:type|user message|message|format|image|base64|prompt format|schema|tool|url)\b",

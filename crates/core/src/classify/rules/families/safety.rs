@@ -72,6 +72,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.words", ContentFilter)
         .decisive()
         .text(&[
+            r"\bcontent is sensitive\b",
+            r"\b(?:prompt|jailbreak) (?:attack|injection)s?\b~\b(?:detected|blocked|found|identified)\b",
+            r"\bjailbreak (?:attempt|detected|risk)\b",
+            r"\b(?:blocked|banned|forbidden|prohibited|sensitive|bad|filtered) (?:words?|terms?|keywords?|phrases?|topics?)\b~\b(?:detected|found|in|contain\w{0,3})\b",
+            r"\bcontains? (?:\S{1,12} )?(?:blocked|banned|forbidden|prohibited|sensitive) (?:words?|terms?|keywords?|phrases?|content|topics?|information)\b",
+
             r"\bnsfw\b~\b(?:detect|content|filter|block|flag)",
             r"\bguardrails?\b~\b(?:intervened|blocked|triggered|violation|rejected|tripped|failed)\b",
             r"\b(?:tripwire|guardrail) (?:triggered|tripped)\b",

@@ -31,6 +31,19 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Unexpected end of JSON input"])
         .example("peer closed connection without sending complete message body (incomplete chunked read)"),
+    rule("stream.cut_midway", StreamInterrupted)
+        .on(Surface::Network, NetworkTransient)
+        .decisive()
+        .text(&[
+            r"\bhttp2 error: stream error\b",
+            r"\berror: terminated$",
+            r"\bearly eof\b|\bindex-pack failed\b",
+            r"\b(?:sse|stream|event ?source|event stream|streaming)(?: \S{1,12})? (?:connection )?(?:was |has been |got )?(?:lost|dropped|severed|broken|died)\b",
+            r"\b(?:lost|closed|dropped|broke|died|ended|cut|disconnected|reset|stopped|aborted) after (?:receiving )?\d{1,9} (?:events?|chunks?|tokens?|bytes|messages|deltas|characters|frames)\b",
+            r"\b(?:got|received|read) (?:only )?\d{1,12} (?:of|out of) \d{1,12} (?:expected )?bytes\b|\bexpected \d{1,12} bytes\b~\b(?:got|received|but)\b",
+        ])
+        .not(&["timed out after 5 tokens", "received 0 of 0 tests"])
+        .example("SSE connection lost after 34 events"),
     rule("stream.silent", StreamInterrupted)
         .decisive()
         .text(&[
