@@ -54,6 +54,8 @@ pub const STATUSES: &[Status] = &[
     ),
     status(414, InvalidRequest, "status.414", &["uri too long", "request-uri too"]),
     status(415, InvalidRequest, "status.415", &["unsupported media type"]),
+    // Twitter's old word for 429.
+    status(420, RateLimit, "status.420", &["enhance your calm"]),
     status(421, NetworkPermanent, "status.421", &["misdirected request"]),
     status(422, InvalidRequest, "status.422", &["unprocessable entity", "unprocessable content"]),
     status(424, ServerError, "status.424", &["failed dependency"]),

@@ -75,6 +75,8 @@ pub(super) const RULES: &[Rule] = &[
             "SIGTRAP",
         ])
         .text(&[
+            r"\b(?:gone|lost|missing|dead)\b[^a-z]{1,4}(?:sig(?:segv|kill|abrt|bus|term|ill))\b",
+
             r"(?:killed|terminated|died|exited|ended|stopped|crashed)\b~\bsignal \d{1,2}\b",
             r"\bsignal: ?\d{1,2}\b",
             "pane is dead",
@@ -192,6 +194,9 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\b(?:terminal|runtime|shell|session) (?:ended|lost|died)\b",
+            r"\bpermission denied: \./\S",
+
             r"\berrno 1(?:3[1-9]|26|27)\b",
             r"\bexited via signal\b",
             r"\bprocess exited\b",
@@ -287,7 +292,9 @@ pub(super) const RULES: &[Rule] = &[
         .example("no server running on /tmp/tmux-1000/default"),
     rule("process.tmux_target", StateLost)
         .decisive()
-        .text(&["can't find (?:session|window|pane|client)", "no such (?:session|window|pane)"])
+        .text(&[
+            r"cant find (?:session|window|pane|client)",
+"can't find (?:session|window|pane|client)", "no such (?:session|window|pane)"])
         .example("can't find session: agents"),
     rule("process.stdio", ProcessDied)
         .text(&[

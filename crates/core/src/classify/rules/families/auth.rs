@@ -292,9 +292,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Model x is not available in your region"])
         .example("This product is not available in your country"),
+    rule("auth.blocked_by_admin", AuthError)
+        .decisive()
+        .text(&[
+            r"\b(?:blocked|denied|restricted|forbidden|prevented|disallowed|refused) (?:by|through|via|due to) (?:\S{1,14} ){0,4}(?:firewall|waf|zero trust|network polic\w{1,3}|access polic\w{1,3}|administrators?|admin|conditional access|it department|proxy policy|web filter|netskope|zscaler)\b",
+            r"\brequires? (?:sso|saml|mfa|2fa|single sign-on|multi-factor|two-factor|a vpn|vpn)\b",
+        ])
+        .example("Access blocked by Zero Trust policy"),
     rule("auth.key_general", AuthError)
         .class()
         .text(&[
+            r"\b(?:api |access |bearer |refresh |session |auth )?(?:key|token|credential|secret|password|login)s? (?:was |is |has been |got |were )?(?:rejected|refused|revoked|denied|blocked|disabled|invalidated|expired)\b",
+            r"\b(?:access|refresh|id|auth|api|session)_(?:token|key)s? (?:was |is |has been )?(?:rejected|refused|revoked|denied|expired|invalid|missing)\b",
+            r"\bsignature (?:mismatch|is invalid|invalid|verification failed|does not match)\b",
+            r"\benter (?:the )?(?:code|otp|pin)\b~\b(?:sign|log) ?in\b|\b(?:visit|open|go to) \S{8,120} (?:and|to) (?:\S{1,12} ){0,4}(?:sign|log) ?in\b",
+
             r"\bnpm err(?:or|!) code e40[13]\b",
             r"\bnpm err(?:or|!) code (?:eneedauth|eotp)\b",
 

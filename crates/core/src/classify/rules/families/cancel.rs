@@ -8,6 +8,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("cancel.by_user", Cancelled)
         .decisive()
         .text(&[
+            r"\baborted by signal\b",
+            r"\b(?:caller|client|user) (?:gave up|went away|hung up|left)\b",
+
             r"\bdisconnected (?:from|by|on|at) the (?:client|caller|user)\b",
             r"\bsignal 2 received\b|\breceived signal (?:2|sigint|interrupt)\b",
             r"\bcaught (?:an )?(?:interrupt|sigint|ctrl)",

@@ -112,6 +112,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\bkv cache slot\b",
+            r"\btoken count\b~\b(?:over|above|exceeds|beyond|greater)\b",
+            r"\bover (?:the |its )?(?:context )?window\b",
+
             r"\bsequence length\b~\b(?:exceeds?|longer|larger|greater|too)\b",
             r"\bmax_?(?:prompt|input|context|model|seq)_?(?:tokens|len|length)?\b~\bexceed",
             r"\bexceeds? (?:the )?token (?:budget|limit|window|allowance) of (?:the |this )?model\b",

@@ -119,7 +119,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:error|failure|failed) (?:while |when |in |during )?(?:resolving|looking up)\b",
             r"\b(?:name|host|hostname|address) (?:resolution|lookup) (?:failed|failure|error)\b",
             r"\bincorrect host\b",
-            r"\bcould not be resolved\b",
+            r"\b(?:host|hostname|name|domain|address|dns|server|endpoint|url|proxy)\b~\bcould not be resolved\b",
         ])
         .not(&["unable to resolve host address 'mirror.local': Temporary failure in name resolution"])
         .example("Could not resolve host: api.no-such.test"),
@@ -322,6 +322,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("network.general", NetworkTransient)
         .class()
         .text(&[
+            r"\bnothing (?:answered|answers|is answering|responded|responds)\b",
+            r"\b(?:is|are) (?:it|ollama|the (?:server|service|daemon|proxy|gateway)) (?:up|running|started|online)\?",
+
             r"\bclosed before (?:the )?(?:connection|handshake) (?:is|was|could be) (?:established|completed?|opened)\b",
             r"\bconnection (?:\S{1,30} ){0,4}closed\b",
             r"\bheartbeats? (?:\S{1,20} ){0,2}(?:missed|lost|failed|timeout)\b",
@@ -381,6 +384,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.permanent_general", NetworkPermanent)
         .class()
         .text(&[
+            r"\bno peer certificates?\b",
+            r"\b(?:ca md|ee key|ca key|dh key|ee certificate key) too (?:weak|small)\b",
+            r"\balpn\b~\b(?:failed|no|not|mismatch|unsupported)\b",
+
             r"\b(?:ssl|tls) error\b~\bsecure connection\b",
             r"\bsecure connection\b~\b(?:cannot|could not|failed|can't)\b",
 

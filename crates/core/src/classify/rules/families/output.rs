@@ -262,6 +262,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\bunpars(?:e|ea)?able\b",
+            r"\bno (?:valid |parseable |usable )?(?:json|yaml|xml|tool call|code block|function call)\b~\b(?:found|in|returned|detected|present)\b",
+            r"\b(?:llm|model|assistant|gpt|claude|gemini) (?:has )?(?:returned|produced|answered|replied|wrote|gave|generated|emitted|responded)(?: with)? (?:an? |the |some )?(?:\S{1,12} )?(?:invalid|malformed|wrong|unknown|empty|garbled|incomplete|unusable|unsupported|text where|prose)\b",
+
             r"\b(?:model|llm|assistant|agent|parser) (?:output|response|reply|answer|completion|result)\b~\b(?:missing|lacks?|without|invalid|wrong|bad|malformed|not|unexpected|incomplete)\b",
             r"\bmissing (?:the )?expected\b",
             r"\bhallucinat\w{2,5} (?:a |an |the )?(?:\S{1,14} )?(?:tool|function|call|argument|parameter|name|schema|field)s?\b",

@@ -107,6 +107,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:server|system|service|cluster|cpu|gpu|node|machine)s?(?:'s)? load (?:is |was |has been )?(?:currently )?(?:too )?(?:high|heavy|critical)\b",
+            r"\b(?:engine|runner|scheduler|router|gateway|node|cluster|host|line|agent)s? (?:is |are )?(?:too |very |currently )?busy\b",
+            r"\b(?:requests?|jobs?) (?:are |is )?(?:waiting|queued|deferred|pending)\b~\b(?:capacity|slots?|peak|later)\b",
+
             r"\b(?:systems?|servers?|services?|lines?|models?|gpus?|we|everyone|things)(?:'re| is| are) (?:\S{1,10} ){0,3}(?:busy|swamped|overwhelmed|stretched)\b",
             r"\b(?:queue|waiting list|wait list|waitlist|waiting room|backlog|line) (?:is |was |has become |currently )?(?:too long|full|closed|at its limit|over)\b",
             r"\btoo much (?:traffic|load|demand)\b",

@@ -214,6 +214,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .window()
         .text(&[
+            r"\b(?:reached|hit|exceeded|used|consumed|exhausted) (?:\S{1,14} ){0,4}(?:allotment|allocation|allowance)\b",
+            r"\bquota of \d\S{0,12} (?:\S{1,14} )?(?:consumed|used|exhausted|reached|exceeded)\b",
+
             r"\ballotment\b~\b(?:depleted|exhausted|used|exceeded|consumed)\b",
             r"\b(?:come back|try again|available|resets?|renews?) tomorrow\b",
             r"\b(?:free|daily|monthly|weekly) (?:messages|requests|credits|tokens|generations|questions|usage|uses)\b~\b(?:gone|used|left|exhausted|over|none|spent|finished)\b",

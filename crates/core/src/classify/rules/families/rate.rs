@@ -118,9 +118,24 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"per[- _]?(?:minute|second)(?:per|_|-|\b)~(?:limit|quota|exceed)",
         ])
         .example("Limit of 20000 tokens per minute exceeded"),
+    // A quota by name, a rate by its window.
+    rule("rate.quota_per_minute", RateLimit)
+        .decisive()
+        .text(&[
+            r"\bper[- ](?:minute|min|second|sec|hour) (?:quota|allowance|budget)\b",
+            r"\b(?:quota|allowance|budget) per (?:minute|min|second|sec|hour)\b",
+        ])
+        .not(&["Requests per day quota exceeded"])
+        .example("request quota per minute exhausted for project 123"),
     rule("rate.general", RateLimit)
         .hint()
         .text(&[
+            r"\b(?:wait|hold on|pause|hold off)(?: for)? \d{1,5} ?(?:s|secs?|seconds?|m|mins?|minutes?)\b~\b(?:before|and|between|until)\b",
+            r"\bspace out your\b",
+            r"\b(?:requests?|calls?|prompts?|generations?|jobs?) at a time\b",
+            r"\benhance your calm\b",
+            r"\bcalm down\b|\btake it slow\b|\beasy there\b",
+
             r"\bmax(?:imum)? (?:\S{1,14} ){0,2}(?:sessions|requests|calls|connections|generations)\b~\b(?:reached|exceeded|hit)\b",
             r"\b(?:requests|calls|messages|tokens|queries) ?(?:/|per|in|within|every) ?(?:\d{1,4} ?)?(?:s|sec|second|min|minute|m|h|hour)s?\b~\b(?:allowed|exceeded|limit|surpassed|max)\b",
             r"\b(?:surpassed|exceeded|more than) \d{1,7} (?:calls|requests|messages|queries|tokens)\b",

@@ -74,6 +74,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.parameter", InvalidRequest)
         .class()
         .text(&[
+            r"\btoo many (?:\S{1,14} )?(?:sequences|stops|messages in|system messages|keys|items|properties|levels|parts)\b",
+            r"\b(?:array|list|messages?|prompt|content|body|input|field|value|name|schema|query|tools) (?:is|are|was|were) (?:empty|blank|null|missing|too (?:short|small|few))\b",
+            r"\bis not recogni[sz]ed\b",
+            r"\bcannot (?:use both|combine|mix|be used together)\b",
+            r"\b(?:duration|length|size|width|height|resolution)\b~\btoo (?:short|small|low)\b",
+            r"\b(?:image|file|audio|video|document|media|attachment)(?: url| link)? could not be (?:downloaded|fetched|loaded|read|opened|decoded|processed)\b",
+
             r"\b(?:number|amount|count) of (?:\S{1,14} )?(?:tools|images|messages|files|functions|documents|stop sequences|inputs|items|choices|labels|candidates|parts) (?:\S{1,12} ){0,2}(?:exceeds?|is (?:greater|larger|more)|must|cannot)\b",
             r"\busage error\b",
             r"\bcodec can't encode\b",
@@ -155,6 +162,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bdetail\b[^a-z]{1,6}not found\b",
+            r"^not found[.!]?$",
+            r"\bbad option\b",
+
             r"\b(?:unsupported|unknown|invalid|disallowed|unrecognized) (?:\S{1,14} )?(?:type|format|extension|codec|language|version|model parameter|size|mode|media|region parameter)\b",
             r"\bsupported (?:types|formats|values|extensions|modes|languages)\b",
 

@@ -103,6 +103,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.general", ServerError)
         .hint()
         .text(&[
+            r"\b(?:hiccup|glitch|snag|blip)s?\b",
+            r"\bcould not be reached by (?:our|the)\b",
+            r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",
+            r"\bfailed to (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
+
             r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
             r"\bmaintenance (?:mode|window|in progress|break)\b",
             r"\bworker crashed on the server\b",

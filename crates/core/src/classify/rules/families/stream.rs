@@ -35,6 +35,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .on(Surface::Network, NetworkTransient)
         .decisive()
         .text(&[
+            r"\b(?:closed|ended|lost|dropped|reset|died|disconnected|broke off) before (?:the |its |a )?(?:final|last|terminal|closing|end|stop|done) (?:chunk|event|token|message|frame|marker|block)\b",
+
             r"\bhttp2 error: stream error\b",
             r"\berror: terminated$",
             r"\bearly eof\b|\bindex-pack failed\b",
@@ -99,6 +101,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .on(Surface::Network, NetworkTransient)
         .text(&[
+            r"\b(?:chunk|stream|event|body) (?:read|write|decode)\w{0,3} (?:failed|error|aborted)\b",
+
             r"\b(?:stream|sse|connection|feed|socket|subscription) (?:\S{1,14} ){0,2}(?:dropped|died|broke|cut|lost|ended|stopped|vanished) (?:after|before|while|mid|during|at|in)\b",
             r"\b(?:reply|answer|response|output|message|generation|text) (?:was |got |is |has been )?(?:cut|broken|interrupted|lost|truncated|stopped)\b",
             r"\bkeepalive ping timeout\b",

@@ -105,6 +105,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\b(?:operation|request|call|read|write|connect|query|wait|run|task|job|turn|step|generation|response|tool|command|it) (?:\S{1,14} ){0,2}exceed(?:ed|s) (?:\S{1,12} ){0,3}\d{1,7} ?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hours?)\b",
+            r"\bwall[- ]?clock\b~\b(?:limit|exceeded|hit|passed|over)\b",
+            r"\bstuck (?:for|since) \S{0,6}\d",
+            r"\bmax(?:imum)? wait(?:ing)?\b",
+            r"\bfor (?:over |more than |at least )?\d{1,6} ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b[^a-z]{1,3}(?:killing|aborting|terminating|giving up|stopping|restarting)\b",
+
             r"\b(?:gave up|giving up|stopped) waiting\b",
             r"\bwaiting for\b~\b(?:after|for) \d{1,6} ?(?:ms|s|sec|seconds|minutes|min)\b",
             r"\bexceed(?:ed|s|ing) (?:its |the |their |a |an |of |time |run |allotted |allowed |maximum |max |limit |runtime |configured |default ){1,6}\d{1,7}[- ]?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|h)\b",
