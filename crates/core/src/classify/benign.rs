@@ -257,17 +257,29 @@ pub const BENIGN: &[Benign] = &[
         r"\b(?:Deprecation|PendingDeprecation|Future|Resource|Syntax|Import)Warning\b.*|^npm warn deprecated\b.*",
         "DeprecationWarning: the timeout argument is deprecated",
     ),
+    benign(
+        "benign.talk",
+        r"^\s*(?:getting|seeing|hitting|facing|having) [^:{]*$|(?::\(|:\)|;\)|:D|👍|😊|🙏|😅)\s*$|^\s*(?:thanks|thank you|lgtm|same here|\+1|not sure|after the|before the|in my case|it seems|it looks like|looks like|seems like|turns out|maybe|perhaps|i'd|i'll|i've|let's|we've|we'll)\b[^:{]*$",
+        "Set concurrency to 5, still hitting their rate limits :(",
+    ),
+    benign(
+        "benign.amount_left",
+        r"^\s*(?:credits?|balance|tokens?|requests?|quota|messages|usage|context)(?: remaining| left| used)?: ?\$?[1-9][\d,.]*[km]?(?: ?/ ?[\d,.]+[km]?)?[^a-z]*(?:tokens|credits|/day|requests)?[^a-z]*$",
+        "credits remaining: 482",
+    ),
     benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),
 ];
 
 /// Takes benign lines out of `body`; also names the first shape seen.
 pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
+    let body_len = body.len();
+    let body = behind_success_head(body);
     if is_diff(body) {
         return (Cow::Borrowed(b""), Some("benign.diff"));
     }
     let set = shapes();
     let shape = |line: &[u8]| set.matches(line).iter().next().map(|index| BENIGN[index].name);
-    let mut seen = None;
+    let mut seen = (body.len() < body_len).then_some("benign.success_head");
     let mut kept = Vec::new();
     let mut code = Code::default();
     for (number, line) in body.split(|byte| *byte == b'\n').enumerate() {
@@ -290,6 +302,16 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         return (Cow::Borrowed(b""), Some("benign.source_code"));
     }
     if seen.is_none() { (Cow::Borrowed(body), None) } else { (Cow::Owned(kept), seen) }
+}
+
+/// What follows the head of a response that is a success; all of any other text.
+fn behind_success_head(body: &[u8]) -> &[u8] {
+    let is_head = body.starts_with(b"HTTP/") && body.iter().position(|byte| *byte == b' ').is_some_and(|blank| body[blank..].starts_with(b" 2"));
+    if !is_head {
+        return body;
+    }
+    let end = memmem::find(body, b"\n\n").or_else(|| memmem::find(body, b"\r\n\r\n"));
+    end.map_or(&[], |end| &body[end..])
 }
 
 /// Whether every line is one of a patch. A shell that traces its commands writes `+ ` too, but

@@ -27,7 +27,12 @@ pub(super) const RULES: &[Rule] = &[
         ])
         .example("Your code snippet is invalid: the tags are not there"),
     rule("editing.no_tool", BadOutput)
+        .decisive()
         .text(&[
+            r"\btried to use \S{1,40} without\b",
+            r"\bwithout (?:a )?value for required parameter\b",
+            r"\bmissing value for required parameter\b~\bretry",
+
             r"\bno (?:\S{1,12} )?(?:tool|function|command|action) (?:called|named|with (?:the )?name|by the name)\b",
             r"\b(?:tool|function|action) ['\x22`]\S{1,60}['\x22`] (?:was )?(?:not found|does not exist|is not registered|is not available|not in)\b",
             r"\b(?:model|assistant|llm|agent) (?:called|requested|used|invoked|hallucinated|attempted|tried) (?:\S{1,12} ){0,3}(?:tool|function)\b",

@@ -172,6 +172,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"type":"authentication_error"}}"#),
     rule("auth.key", AuthError)
         .text(&[
+            r"\b(?:rejected|refused|denied|declined|not accept(?:ed)?) (?:the |your |our |this |an? )?(?:\S{1,12} )?(?:api[- ]?key|key|token|credentials?|password|login)\b",
+
             r"\bfailed to (?:retrieve|fetch|get|obtain|acquire) (?:a |an |the )?(?:\S{1,12} )?tokens?\b",
             r"\b(?:access key|api key|account|key|token|user|credential)s?(?: \S{1,20}){0,2} (?:is|are|was) (?:not active|inactive|not activated|not enabled|not approved)\b",
             r"\bclock skew\b|\b(?:timestamp|request time)\b~\b(?:too far|skew\w{0,2}|out of (?:range|sync)|too old|expired)\b",

@@ -43,6 +43,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Connection prematurely closed DURING response", "stream closed before response completed", "stream closed before response.completed", "upstream connect error or disconnect/reset before headers. reset reason: overflow"])
         .example("peer went away before any reply was received"),
+    // What clients made by the OpenAPI generator say when `fetch` threw.
+    connection("network.interceptors", NetworkTransient)
+        .decisive()
+        .text(&[r"\binterceptors did not return an alternative response\b"])
+        .example("FetchError: The request failed and the interceptors did not return an alternative response"),
     // A gateway that lost its upstream before that had answered.
     rule("network.gateway_lost_upstream", NetworkTransient)
         .decisive()

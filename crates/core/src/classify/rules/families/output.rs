@@ -183,7 +183,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.empty", BadOutput)
         .text(&[
             r"\bno assistant messages?\b",
-            r"\b(?:did not|didn't|does not|doesn't|failed to) (?:provide|return|produce|generate) (?:any |a |an )?(?:\S{1,14} ){0,2}(?:assistant messages?|content|text|choices|candidates|completion)\b",
+            r"\b(?:did not|didn't|does not|doesn't|failed to) (?:provide|return|produce) (?:any |a |an )?(?:\S{1,14} ){0,2}(?:assistant messages?|content|text|choices|candidates|completion)\b",
 
             r"\bno (?:response|reply) (?:was |were )?(?:returned|generated)\b",
             r"\b(?:potential loop (?:was )?detected|repetitive tool calls|stuck in a loop|looping)\b",
@@ -262,6 +262,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\bno (?:response|answer|reply|output|content|text|message) (?:was |were )?(?:found|present|available|extracted)\b",
+
             r"\bunpars(?:e|ea)?able\b",
             r"\bno (?:valid |parseable |usable )?(?:json|yaml|xml|tool call|code block|function call)\b~\b(?:found|in|returned|detected|present)\b",
             r"\b(?:llm|model|assistant|gpt|claude|gemini) (?:has )?(?:returned|produced|answered|replied|wrote|gave|generated|emitted|responded)(?: with)? (?:an? |the |some )?(?:\S{1,12} )?(?:invalid|malformed|wrong|unknown|empty|garbled|incomplete|unusable|unsupported|text where|prose)\b",

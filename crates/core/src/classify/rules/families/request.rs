@@ -8,6 +8,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.code", InvalidRequest)
         .hint()
         .code(&[
+            "UndefinedError",
+            "TemplateSyntaxError",
+            "TemplateError",
+            "TemplateRuntimeError",
+
             "UnicodeEncodeError",
 
             "invalid_request_error",
@@ -95,7 +100,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:is|are) (?:a )?required(?: (?:parameter|field|property))?\b",
             r"\bfield required\b",
             r"\bextra inputs are not permitted\b",
-            r"\bmust (?:be|have|contain|include|not|match|start|end|provide|specify|alternate|follow)\b",
+            r"\bmust (?:be|have|contain|include|not|match|start|end|provide|specify|alternate|follow|enter|supply|pass|give|choose|select)\b",
             r"\bunexpected keyword argument\b",
             r"\b(?:does|do|is|are)(?: not|n't) (?:currently )?(?:support|supported|allowed|permitted|valid|accept)",
             r"\bnot (?:supported|implemented|allowed) (?:for|with|by|in|when|on)\b",
@@ -114,6 +119,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Missing required parameter: 'messages'"),
     rule("request.history", InvalidRequest)
         .text(&[
+            r"\bmessage has tool role\b",
+            r"\bno previous assistant message\b",
+            r"\bchat template\b~\b(?:error|failed|raise\w{0,2}|requires?|only)\b",
+            r"\braise_exception\(",
+
             r"\broles must alternate\b",
             r"\b(?:tool_use|tool_calls?|tool_result|function call|tool call ids?|function response|tool messages?|tool results?)\b~(?:must|without|did not have|missing|not found|invalid|unexpected|expected|corresponding|no matching|preced|follow)",
             r"\binvalid tool call ids?\b",
@@ -162,6 +172,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bfailed\b~: not found[.!]?$",
+            r"\b(?:template|jinja)\w{0,12} ?(?:error|syntax|exception)\b",
+            r"\berror rendering\b",
+
             r"\bdetail\b[^a-z]{1,6}not found\b",
             r"^not found[.!]?$",
             r"\bbad option\b",

@@ -93,7 +93,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:sandbox|container|conversation|thread|response|file|cached? ?content|upload|batch|checkpoint|run)\b(?: \S{1,60})? (?:has |is |was )?expired\b",
             r"\bno (?:active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:.]|$)",
             r"\b(?:no such|unknown|invalid|unrecognized|can't find|cannot find|could not find|couldn't find|missing|lost|expired|stale) (?:an? |the |any |active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:' \x22`.]|$)",
-            r"\bno (?:rollout|conversation|session|thread|checkpoint|run|response|transcript|sandbox|container|assistant|workspace|batch|project|window|pane)(?:s|es)? (?:was |were )?found\b",
+            r"\bno (?:rollout|conversation|session|thread|checkpoint|transcript|sandbox|container|assistant|workspace|batch|project|window|pane)(?:s|es)? (?:was |were )?found\b",
             r"\b(?:is|are) not registered\b",
             r"\bnot registered (?:for|in|with) project\b",
             r"\bserver not initialized\b",
