@@ -58,7 +58,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.commit_subject",
-        r"^\s*[-*]?\s*(?:fix|feat|chore|docs|test|refactor|perf|ci|build|style|revert)(?:\([^)]*\))?!?: .*",
+        r"^\s*[-*]?\s*(?:fix|feat|chore|docs|test|refactor|perf|ci|build|style|revert)(?:\([^)]*\))?!?: .*|^\s*[\w./-]+(?:\([^)]*\))?: (?:don't|do not|always|never|avoid|guard|make|stop|handle|allow|add|remove|improve|update|ensure|prevent|support|treat|retry|wrap|drop|bump|rename|return) [^:{]*",
         "fix(core): retry on ECONNRESET",
     ),
     // What a reader is told about failures in general.
@@ -259,7 +259,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.talk",
-        r"^\s*(?:getting|seeing|hitting|facing|having) [^:{]*$|(?::\(|:\)|;\)|:D|👍|😊|🙏|😅)\s*$|^\s*(?:thanks|thank you|lgtm|same here|\+1|not sure|after the|before the|in my case|it seems|it looks like|looks like|seems like|turns out|maybe|perhaps|i'd|i'll|i've|let's|we've|we'll)\b[^:{]*$",
+        r"^\s*(?:getting|seeing|hitting|facing|having) [^:{]*$|(?::\(|:\)|;\)|:D|👍|😊|🙏|😅)\s*$|^\s*(?:thanks|thank you|lgtm|same here|\+1|not sure|(?:this|that|it) (?:can|may|might|could|will) happen|randomly|periodically|sometimes|occasionally|after the|before the|in my case|it seems|it looks like|looks like|seems like|turns out|maybe|perhaps|i'd|i'll|i've|let's|we've|we'll)\b[^:{]*$",
         "Set concurrency to 5, still hitting their rate limits :(",
     ),
     benign(

@@ -8,7 +8,7 @@ use crate::kind::FailureKind::{
 pub(super) const RULES: &[Rule] = &[
     rule("websocket.abnormal", StreamInterrupted)
         .text(&[
-            r"\b(?:received|sent|code|closed|close)[ :=(]{1,3}10(?:00|01|05|06|11|12|14|15)\b[^0-9]{0,2}\(?(?:ok|going away|abnormal|service restart|bad gateway|no status|unexpected|keepalive|internal|tls)",
+            r"\b(?:received|sent|code|closed|close)[ :=(]{1,3}10(?:00|01|05|06|12|14|15)\b[^0-9]{0,2}\(?(?:ok|going away|abnormal|service restart|bad gateway|no status|unexpected|keepalive|tls)",
             r"\bservice restart\b",
 
             "websocketconnectionclosedexception",

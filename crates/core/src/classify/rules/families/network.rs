@@ -389,6 +389,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.permanent_general", NetworkPermanent)
         .class()
         .text(&[
+            r"\bsslhandshake failed\b",
+            r"\b(?:tls|ssl) (?:sessions?|protocol|connections?) (?:are|is) not supported\b",
+            r"\b(?:tls|ssl)\S{0,12} (?:handshake )?failed \(-?\d",
+
             r"\bno peer certificates?\b",
             r"\b(?:ca md|ee key|ca key|dh key|ee certificate key) too (?:weak|small)\b",
             r"\balpn\b~\b(?:failed|no|not|mismatch|unsupported)\b",

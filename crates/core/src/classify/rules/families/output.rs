@@ -254,6 +254,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.absent_field", BadOutput)
         .hint()
         .text(&[
+            r"\bexpected string or bytes-like object\b",
+            r"\bthe json object must be str, bytes or bytearray\b",
+            r"\bcannot unpack non-iterable nonetype\b",
+            r"\bargument of type 'nonetype' is not iterable\b",
+
             r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
             r"\bundefined is not an object\b",
             r"\bis undefined\b~\b(?:choices|message|content|candidates)\b",

@@ -172,6 +172,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bclient error: not found\b",
+            r"\bnot found for url\b",
+
             r"\bfailed\b~: not found[.!]?$",
             r"\b(?:template|jinja)\w{0,12} ?(?:error|syntax|exception)\b",
             r"\berror rendering\b",

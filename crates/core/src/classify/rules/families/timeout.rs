@@ -6,6 +6,8 @@ use crate::kind::FailureKind::Timeout;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.passed", Timeout)
         .text(&[
+            r"\btime[- ]?out (?:of )?\(?\d\S{0,12}(?: ?(?:ms|s|seconds|milliseconds)\)?)? (?:was |has been )?(?:exceeded|reached|elapsed|expired|hit)\b",
+
             r"\btook longer than (?:\S{1,20} ){0,3}\d",
             r"\btook longer than \S{1,24} (?:to|and)\b",
             r"\bdid not properly respond after a period of time\b",
