@@ -176,12 +176,16 @@ fn decide(
         })
 }
 
-/// Whether a verdict blames the server in general terms while the status blames the caller:
-/// "returned 401, the endpoint may be temporarily unavailable".
+/// Whether a verdict blames the server or the network in general terms while the status blames
+/// the caller: "returned 401, the endpoint may be temporarily unavailable", "failed to fetch: 402".
+/// Whoever got a status has been connected.
 fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
-    verdict.kind == FailureKind::ServerError
-        && verdict.precedence <= rule::precedence(Weight::Class, FailureKind::ServerError)
-        && matches!(status, Some(401 | 402 | 403 | 404 | 407 | 429))
+    let contradicts = match verdict.kind {
+        FailureKind::ServerError => matches!(status, Some(401 | 402 | 403 | 404 | 407 | 429)),
+        FailureKind::NetworkTransient => matches!(status, Some(400..=407 | 413 | 415 | 422 | 429)),
+        _ => false,
+    };
+    contradicts && verdict.precedence <= rule::precedence(Weight::Class, verdict.kind)
 }
 
 /// Rate limit or quota, by the wait that was stated.

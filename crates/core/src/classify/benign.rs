@@ -267,6 +267,12 @@ pub const BENIGN: &[Benign] = &[
         r"^\s*(?:credits?|balance|tokens?|requests?|quota|messages|usage|context)(?: remaining| left| used)?: ?\$?[1-9][\d,.]*[km]?(?: ?/ ?[\d,.]+[km]?)?[^a-z]*(?:tokens|credits|/day|requests)?[^a-z]*$",
         "credits remaining: 482",
     ),
+    benign("benign.template", r"\{[0-9]\}.*\{[0-9]\}|^[^{]*%[sd]\b.*%[sd]\b", "Pod {0} was evicted due to {1}"),
+    benign(
+        "benign.speaker",
+        r"^[^:{]*\b(?:i am|i'm|i was|i've|i have|i get|i got|i can|i cannot|i can't|i tried|i suspect|i guess|i believe|we've seen|anyone else)\b[^:{]*$|^\s*th(?:is|ese|e) (?:errors?|bugs?|issues?|problems?|failures?) (?:seems?|appears?|causes?|happens?|occurs?|shows? up|is caused|are caused|comes?)\b[^{]*$",
+        "This error seems to be returned when prompts are blocked",
+    ),
     benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),
 ];
 

@@ -254,6 +254,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.absent_field", BadOutput)
         .hint()
         .text(&[
+            r"\blast message was not an assistant message\b",
+
             r"\bexpected string or bytes-like object\b",
             r"\bthe json object must be str, bytes or bytearray\b",
             r"\bcannot unpack non-iterable nonetype\b",

@@ -64,6 +64,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("We are at capacity, come back later"),
     rule("overload.busy", Overloaded)
         .text(&[
+            r"\bno (?:active |available |free |idle |healthy |ready |more )?(?:\S{1,14} )?(?:servers|workers|gpus|instances|replicas|nodes|machines|runners|slots) (?:are |is |were )?(?:currently )?(?:available|ready|free|online)\b",
+
             r"\btoo many (?:open |active |concurrent )?connections\b",
             r"\btoo many (?:requests|jobs|tasks|messages|calls) (?:are )?(?:in|on) (?:the |our )?(?:queue|backlog|line)\b",
             r"\b(?:queue|backlog) (?:length|size|depth) (?:has |is |was )?(?:exceed|reach|over|at)",

@@ -44,6 +44,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.no_credits", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\b(?:not|n't) have (?:enough|sufficient|any) (?:\S{1,12} ){0,2}(?:balance|credits?|funds|quota|money)\b",
+
             r"\b(?:ran|run|running) out of (?:\S{1,14} ){0,3}(?:credits?|funds|money|balance|points|coins|quota|budget|minutes|units|neurons)\b",
             r"\b(?:balance|wallet|credits?) (?:is |are |was )?(?:empty|zero|negative|0\b|exhausted|depleted|too low|insufficient)",
 
@@ -88,6 +90,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Complimentary token grant exhausted"),
     rule("quota.current_quota", QuotaExhausted)
         .text(&[
+            r"\bquota of 0\b",
+            r"\bno quota\b",
+
             r"\bout of (?:call|request|token|api) volume\b",
             r"\bquota (?:will be|is) (?:replenished|renewed|refilled)\b",
 

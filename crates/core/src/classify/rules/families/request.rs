@@ -40,6 +40,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"type":"invalid_request_error"}"#),
     rule("request.parameter_code", InvalidRequest)
         .code(&[
+            "prompt_too_short",
+            "input_too_short",
+            "too_short",
+
             "invalid_parameter",
             "InvalidParameter",
             "invalid_value",
@@ -79,6 +83,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.parameter", InvalidRequest)
         .class()
         .text(&[
+            r"\b(?:prompt|input|message|text|query) (?:is |was )?too short\b",
+
             r"\btoo many (?:\S{1,14} )?(?:sequences|stops|messages in|system messages|keys|items|properties|levels|parts)\b",
             r"\b(?:array|list|messages?|prompt|content|body|input|field|value|name|schema|query|tools) (?:is|are|was|were) (?:empty|blank|null|missing|too (?:short|small|few))\b",
             r"\bis not recogni[sz]ed\b",

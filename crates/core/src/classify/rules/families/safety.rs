@@ -72,6 +72,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.words", ContentFilter)
         .decisive()
         .text(&[
+            r"\b(?:request|content|prompt|output|input) moderated\b",
+            r"\bmoderators?\b~\b(?:against|violat\w{1,4}|standards|blocked|flagged)\b",
+            r"\bagainst (?:our|the|community) (?:community )?(?:standards|guidelines|rules)\b",
+
             r"\bcontent is sensitive\b",
             r"\b(?:prompt|jailbreak) (?:attack|injection)s?\b~\b(?:detected|blocked|found|identified)\b",
             r"\bjailbreak (?:attempt|detected|risk)\b",
