@@ -242,11 +242,7 @@ pub const BENIGN: &[Benign] = &[
         r"^[^:{]*\b(?:yesterday|last (?:week|night|month|year)|this morning|since (?:the )?(?:upgrade|update|fix|release|rollback))\b[^{]*$",
         "The customer complained about the server being down yesterday",
     ),
-    benign(
-        "benign.done",
-        r"\.\.\. ?(?:done|ok|ready|success)\b[.!]?\s*$|\bexited normally\b",
-        "loading model... done",
-    ),
+    benign("benign.done", r"\.\.\. ?(?:done|ok|ready|success)\b[.!]?\s*$|\bexited normally\b", "loading model... done"),
     benign(
         "benign.capability",
         r"^\s*(?:the )?(?:maximum |max )?(?:context|input|output|token)s? (?:length|window|limit|size) of (?:this|the|that) model is\b[^{]*$|^\s*\S+ (?:supports|offers|allows) (?:at most|up to) [\d,.]+[km]? ?(?:tokens)?[^{]*$|^\s*(?:free|paid|pro|basic)(?: tier| plan)?: [^{]*\bper (?:minute|day|hour|month)\b[^{]*$",
@@ -312,7 +308,8 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
 
 /// What follows the head of a response that is a success; all of any other text.
 fn behind_success_head(body: &[u8]) -> &[u8] {
-    let is_head = body.starts_with(b"HTTP/") && body.iter().position(|byte| *byte == b' ').is_some_and(|blank| body[blank..].starts_with(b" 2"));
+    let is_head = body.starts_with(b"HTTP/")
+        && body.iter().position(|byte| *byte == b' ').is_some_and(|blank| body[blank..].starts_with(b" 2"));
     if !is_head {
         return body;
     }

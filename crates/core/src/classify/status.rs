@@ -228,7 +228,10 @@ fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {
     let ends_text = after.iter().all(|byte| b" .!)".contains(byte));
     let last_words = &before[before.len().saturating_sub(60)..];
     // "Failed to fetch image: 402"
-    if ends_text && before.ends_with(b": ") && FAILED.iter().any(|word| memchr::memmem::find(last_words, word.as_bytes()).is_some()) {
+    if ends_text
+        && before.ends_with(b": ")
+        && FAILED.iter().any(|word| memchr::memmem::find(last_words, word.as_bytes()).is_some())
+    {
         return true;
     }
     let before = trim_end(before);

@@ -52,8 +52,15 @@ const FAILING: &[&str] = &[
 ];
 
 /// What ends a streamed answer that is whole.
-const TERMINAL: &[&str] =
-    &["[done]", "message_stop", "response.completed", "response.done", "\"done\":true", "status=finished", "status = finished"];
+const TERMINAL: &[&str] = &[
+    "[done]",
+    "message_stop",
+    "response.completed",
+    "response.done",
+    "\"done\":true",
+    "status=finished",
+    "status = finished",
+];
 
 /// The kind that the surface stands for, and the rule's name.
 pub(super) fn meaning(evidence: &Evidence<'_>, lower: &[u8], benign: bool) -> Option<(FailureKind, &'static str)> {

@@ -98,14 +98,23 @@ pub(super) const WAITS: &[Wait] = &[
         r"\b(?:blocked|banned|limited|throttled|suspended|locked|locked out|restricted|paused) for (?:another |the next |at least )?ABOUTDURATION",
     ),
     wait(Form::Duration, r"\bwait(?:ing)? (?:for )?(?:a further |an additional |at least another )?ABOUTDURATION"),
-    wait(Form::Duration, r"\b(?:retry|wait|waiting|reset|cooldown)[- ]?(?:delay|interval|time|period)(?: is| of)?:? ABOUTDURATION"),
+    wait(
+        Form::Duration,
+        r"\b(?:retry|wait|waiting|reset|cooldown)[- ]?(?:delay|interval|time|period)(?: is| of)?:? ABOUTDURATION",
+    ),
     wait(Form::Duration, r"\b(?:eta|estimated (?:wait|time|wait time|waiting time))(?: is| of)?:? ABOUTDURATION"),
     wait(
         Form::Duration,
         r"DURATION(?: remaining| left)? (?:until (?:reset|retry|the (?:next|limit|quota|window)|it resets|your|next)|before (?:retrying|trying again|the next|your next|you (?:can|may)|making|sending|another))",
     ),
-    wait(Form::Seconds, r#"(?:reset|retry|available|wait|cooldown|backoff)_(?:in|for|secs?|seconds|in_seconds|in_secs|for_seconds)['"]?[:=] ?['"]?NUMBER['"]?(?:[^\d.a-z]|$)"#),
-    wait(Form::Millis, r#"(?:reset|wait|cooldown|backoff|retry)_?(?:after|in|delay|for)?_?(?:ms|millis|milliseconds)['"]?[:=] ?['"]?NUMBER"#),
+    wait(
+        Form::Seconds,
+        r#"(?:reset|retry|available|wait|cooldown|backoff)_(?:in|for|secs?|seconds|in_seconds|in_secs|for_seconds)['"]?[:=] ?['"]?NUMBER['"]?(?:[^\d.a-z]|$)"#,
+    ),
+    wait(
+        Form::Millis,
+        r#"(?:reset|wait|cooldown|backoff|retry)_?(?:after|in|delay|for)?_?(?:ms|millis|milliseconds)['"]?[:=] ?['"]?NUMBER"#,
+    ),
     wait(Form::Seconds, r#"retry-after['"]?, ?b?['"]NUMBER['"]"#),
     wait(Form::Seconds, r#"reset-(?:tokens|requests)['"]?, ?b?['"]NUMBER['"]"#),
     wait(Form::Span, r"\b(?:try|retry|come back|available|resets?) (?:again )?(?:in|after):? (\d{1,3}:\d{2}:\d{2})\b"),
@@ -159,7 +168,8 @@ impl Wait {
         let unit = "(?:milliseconds?|ms|months?|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h|days?|d|weeks?)";
         let number = r"(?:\d{1,9}(?:\.\d{1,12})?|one|two|three|five|ten|thirty|sixty)";
         let duration = format!(r"((?:{number} ?{unit}(?:, and |, | and | )?){{1,5}})\b");
-        let moment = r"(\d{4}-\d{2}-\d{2}(?:t| | at )\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:z|utc|gmt)|[+-]\d{2}:?\d{2})?)";
+        let moment =
+            r"(\d{4}-\d{2}-\d{2}(?:t| | at )\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:z|utc|gmt)|[+-]\d{2}:?\d{2})?)";
         self.pattern
             .replace("ABOUT", r"(?:about |approximately |around |another |up to |roughly |\x7e ?)?")
             .replace("DURATION", &duration)

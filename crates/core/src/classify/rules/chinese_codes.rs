@@ -17,10 +17,7 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"error_code":336502,"error_msg":"x"}"#),
     rule("baidu.codes_quota", QuotaExhausted)
         .decisive()
-        .text(&[
-            r"error_?code\S{0,3} ?(?:17|19)\b",
-            r"\bopen api (?:daily|total|monthly)\b~\blimit\b",
-        ])
+        .text(&[r"error_?code\S{0,3} ?(?:17|19)\b", r"\bopen api (?:daily|total|monthly)\b~\blimit\b"])
         .example(r#"{"error_code":19,"error_msg":"Open api total request limit reached"}"#),
     rule("baidu.codes_busy", Overloaded)
         .code(&["336100"])
@@ -33,7 +30,18 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"error_code":111,"error_msg":"x"}"#),
     rule("baidu.codes_request", InvalidRequest)
         .class()
-        .code(&["336001", "336002", "336003", "336004", "336005", "336006", "336105", "336106", "336117", "malformed_json"])
+        .code(&[
+            "336001",
+            "336002",
+            "336003",
+            "336004",
+            "336005",
+            "336006",
+            "336105",
+            "336106",
+            "336117",
+            "malformed_json",
+        ])
         .text(&[r"error_?code\S{0,3} ?(?:3|100)\b"])
         .example(r#"{"error_code":336003,"error_msg":"x"}"#),
     rule("baidu.codes_context", ContextLimit)
@@ -129,7 +137,12 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"code":50505,"message":"x"}"#),
     rule("newapi.codes_quota", QuotaExhausted)
         .decisive()
-        .code(&["pre_consume_token_quota_failed", "err_insufficient_balance", "asset_quantity_not_enough", "ai_free_limit"])
+        .code(&[
+            "pre_consume_token_quota_failed",
+            "err_insufficient_balance",
+            "asset_quantity_not_enough",
+            "ai_free_limit",
+        ])
         .example(r#"{"error":{"code":"pre_consume_token_quota_failed"}}"#),
     rule("newapi.codes_safety", ContentFilter)
         .decisive()
@@ -153,7 +166,13 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"{"error":{"error_type":"err_auth_failed"}}"#),
     rule("newapi.codes_request", InvalidRequest)
         .class()
-        .code(&["bad_request_body", "read_request_body_failed", "convert_request_failed", "invalid_api_type", "err_invalid_params"])
+        .code(&[
+            "bad_request_body",
+            "read_request_body_failed",
+            "convert_request_failed",
+            "invalid_api_type",
+            "err_invalid_params",
+        ])
         .example(r#"{"error":{"code":"convert_request_failed"}}"#),
     rule("newapi.codes_output", BadOutput)
         .code(&["bad_response_body", "read_response_body_failed"])

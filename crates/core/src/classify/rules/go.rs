@@ -45,7 +45,6 @@ pub(super) const RULES: &[Rule] = &[
             r"invalid control character in url",
             r"no host in request url",
             r"invalid character .{1,6} in host name",
-
             "unsupported protocol scheme",
             r"stopped after \d{1,3} redirects",
             "no host in request url",

@@ -15,7 +15,6 @@ pub(super) const RULES: &[Rule] = &[
             r"\bnetwork closed for unknown reason\b",
             r"\bkeepalive (?:failed|ping|watchdog)\b",
             r"\b(?:channel|subchannel) (?:is |was |has )?(?:shut ?down|in transient_failure|transient_failure)\b",
-
             "failed to connect to all addresses",
             "no connection established",
             "connection dropped",
@@ -30,7 +29,10 @@ pub(super) const RULES: &[Rule] = &[
             r"name resolver error",
             r"produced zero addresses",
             r"unable to resolve host \S{1,60}$",
-"domain name not found", "name resolution failure", "dns resolution failed"])
+            "domain name not found",
+            "name resolution failure",
+            "dns resolution failed",
+        ])
         .example("errors resolving vertex.no-such.test:443: [field:hostname lookup error: Domain name not found]"),
     rule("grpc.http1", NetworkPermanent)
         .decisive()

@@ -2,7 +2,8 @@
 
 use crate::classify::rule::{Rule, connection, rule};
 use crate::kind::FailureKind::{
-    AuthError, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded, RateLimit, ServerError, StreamInterrupted,
+    AuthError, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded, RateLimit, ServerError,
+    StreamInterrupted,
 };
 
 pub(super) const RULES: &[Rule] = &[
