@@ -170,7 +170,7 @@ fn decide(
         .chain(others)
         .reduce(|best, next| if next.precedence > best.precedence { next } else { best })
         .unwrap_or_else(|| {
-            let by_surface = surface::meaning(evidence, &text.lower, benign.is_some());
+            let by_surface = surface::meaning(evidence, &text.lower);
             let (kind, rule) = by_surface.unwrap_or((FailureKind::Unknown, benign.unwrap_or(NO_RULE)));
             Verdict { kind, rule: Cow::Borrowed(rule), precedence: 0, window: false }
         })

@@ -224,7 +224,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.task",
-        r"^\s*(?:add (?:`|support|tests?|docs?|missing|unit|handling|retr|logging|error|an? (?:test|retry|note|check|option|flag))|(?:handle|support|improve|refactor|document|bump|rename|prevent|avoid|implement|introduce|expose|clarify|skip|revert|simplify|surface|propagate|wrap|retry|distinguish|detect|map|treat) (?:`|the |a |an |all |more |missing |better |transient |errors?\b|retr\w+ |timeouts?\b|\d{3}|[45]xx))[^:{]*$",
+        r"^\s*(?:(?:increase|decrease|raise|lower|set|fixed|better|longer|shorter|improved?|configurable|default|faster) (?:`|the |a |an |default |client |request |http |retry |handling |error |connect\w* |\w+ )?(?:timeouts?|retries|backoff|limits?|handling|errors?|config)\b|add (?:`|support|tests?|docs?|missing|unit|handling|retr|logging|error|an? (?:test|retry|note|check|option|flag))|(?:handle|support|improve|refactor|document|bump|rename|prevent|avoid|implement|introduce|expose|clarify|skip|revert|simplify|surface|propagate|wrap|retry|distinguish|detect|map|treat) (?:`|the |a |an |all |more |missing |better |transient |errors?\b|retr\w+ |timeouts?\b|\d{3}|[45]xx))[^:{]*$",
         "Add `TooManyRequestsError` (429) to error docs",
     ),
     benign(
@@ -291,6 +291,8 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         let benign = if is_read { shape(line_start).or_else(informs) } else { None };
         code.note(line_start, benign);
         match benign {
+            // What begins with its usage is a help text.
+            Some("benign.usage") if number == 0 => return (Cow::Borrowed(b""), Some("benign.usage")),
             // Whoever asserts is a test: what stands around it is its expectation.
             Some("benign.assertion") => return (Cow::Borrowed(b""), Some("benign.assertion")),
             Some(name) => seen = seen.or(Some(name)),

@@ -194,6 +194,9 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\b(?:exit|exited) code: ?[1-9]\d{0,2}\)",
+            r"\bunhandled 'error' event\b",
+
             r"\b(?:terminal|runtime|shell|session) (?:ended|lost|died)\b",
             r"\bpermission denied: \./\S",
 
@@ -322,9 +325,18 @@ pub(super) const RULES: &[Rule] = &[
         .class()
         .text(&["unhandled (?:exception|rejection)", "uncaught exception", "fatal python error", "fatal error: "])
         .example("fatal: unhandled exception, terminating"),
+    // The shell could not read the script.
+    rule("process.shell_syntax", ProcessDied)
+        .decisive()
+        .text(&[r"\bsyntax error near unexpected token\b", r"\bunexpected eof while looking for matching\b"])
+        .example("bash: -c: line 31: syntax error near unexpected token `('"),
     rule("process.start_general", ProcessDied)
         .class()
         .text(&[
+            r"\bsyntax error: unexpected\b",
+            r"\bcontainer \S{1,40} is unhealthy\b",
+            r"\bdependency failed to start\b",
+
             r"\bexec(?:ve|vp)?\b[ :(]~\b(?:failed|format error|no such file|not found|permission denied|bad file)\b",
             r"\bunknown command\b",
             r"\b(?:could not|cannot|can't|failed to|unable to) (?:spawn|exec|fork|launch)\b",

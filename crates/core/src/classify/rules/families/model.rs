@@ -122,6 +122,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\bno default (?:\S{1,12} )?model\b",
+
             r"\bmodel\b~\bgated\b",
             r"\bno deployed models?\b",
             r"\bmodel\b~\b(?:could not be|cannot be|can't be) (?:resolved|located|matched|served)\b",

@@ -107,6 +107,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\bwithin (?:a )?(?:normal|reasonable|expected|allotted|allowed) (?:duration|time|period)\b",
+
             r"\b(?:operation|request|call|read|write|connect|query|wait|run|task|job|turn|step|generation|response|tool|command|it) (?:\S{1,14} ){0,2}exceed(?:ed|s) (?:\S{1,12} ){0,3}\d{1,7} ?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hours?)\b",
             r"\bwall[- ]?clock\b~\b(?:limit|exceeded|hit|passed|over)\b",
             r"\bstuck (?:for|since) \S{0,6}\d",
