@@ -94,7 +94,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.fact_sheet",
-        r"^\s*(?:(?:rate limits|limits|pricing|context window)\b[^:{]{0,20}: [^{]*|usage(?: limits)?: [^{]*|authentication: (?:pass|use|send|set|add|include)\b[^{]*)$",
+        r"^\s*(?:(?:rate limits|limits|pricing|context window)\b[^:{]{0,20}: [^{]*|usage limits?: [^{]*|authentication: (?:pass|use|send|set|add|include)\b[^{]*)$",
         "Rate limits: 50 requests per minute on the free tier",
     ),
     benign(
