@@ -107,7 +107,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.per_minute", RateLimit)
         .text(&[
             r"\b(?:tokens|requests|images|queries|messages|input tokens|output tokens)[- _]per[- _](?:min|minute|second|sec|hour)\b",
-            r"\b(?:limit\w{0,3}|exceed\w{0,3}|maximum|max|allowed|over)\b[^.;]{0,40}\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b",
+            r"\b(?:limit|limits|limited|exceed|exceeds|exceeded|maximum|max|allowed|over)\b~\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b",
             r"\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b[^.;]{0,40}\b(?:limit\w{0,3}|exceed\w{0,3}|reached|allowed|surpassed)\b",
             r"\b(?:limited to|limit of|limit:|limit is|exceeded|exceeds|over) (?:your |the )?\d{1,9} ?(?:rpm|tpm|qps|rps|req/\w{1,6})\b",
             r"\b(?:rpm|tpm|rps|itpm|otpm)\)",
