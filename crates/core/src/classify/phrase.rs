@@ -476,7 +476,7 @@ mod tests {
             (r"(?:exceed|exceeds|exceeded)\b", "exceed"),
             (r"(?:please )?wait (?:for|until) x", "please wait |wait for|wait until"),
             (r"wait (?:for )?[a-z]", "wait "),
-            (r"cancell?ed", "cancel"),
+            (r"cancell?ed", "canceled|cancelled"),
             (r"no [ab]c", "no ac|no bc"),
         ];
         for (pattern, expected) in table {
