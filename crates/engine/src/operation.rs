@@ -193,7 +193,12 @@ impl Operation {
     fn report(&mut self, trouble: Trouble, tell: fn(&mut Recovery, Failure, Usage, &World, Instant) -> Decision) {
         let Some((attempt, began)) = self.attempt.take() else { return };
         let now = self.engine.clock.now();
-        let provider = self.snapshot.config.endpoint(attempt.target.endpoint).map_or("", |e| e.dialect.vendor());
+        let endpoint = self.snapshot.config.endpoint(attempt.target.endpoint);
+        let provider = endpoint.map_or("", |e| e.dialect.vendor());
+        let trouble = match endpoint {
+            Some(endpoint) => trouble.without_secrets(endpoint),
+            None => trouble,
+        };
         let mut failure = trouble.classify(&self.snapshot.classifier, provider, self.engine.clock.wall());
         if failure.kind == FailureKind::Cancelled {
             // A client that leaves drops the operation: who says "cancelled" here is the provider.

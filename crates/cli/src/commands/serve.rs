@@ -30,18 +30,21 @@ pub(crate) struct ServeArgs {
     no_log: bool,
 }
 
-/// How often the file is looked at: a change is in force before anyone wonders.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often the file is looked at. A change counts when two looks agree: who is still writing would
+/// have half a file put in force, and an empty one is valid.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: &ServeArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
     start_log();
+    // Before it is read: a change in between must not be missed.
+    let known = modified(sources);
     let Some(loaded) = load_or_refuse(sources) else { return Ok(ExitCode::FAILURE) };
     report(&loaded.warnings);
     let mut config = loaded.config;
     add_log(&mut config, args.no_log);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
-    let engine = runtime.block_on(serve(args, sources, config))?;
+    let engine = runtime.block_on(serve(args, sources, config, known))?;
     // What is detached must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
     // Requests whose clients had gone ended with the runtime; the log has an end for them too.
@@ -49,7 +52,12 @@ pub(crate) fn run(args: &ServeArgs, sources: &SourceArgs) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(args: &ServeArgs, sources: &SourceArgs, config: Config) -> anyhow::Result<Arc<Engine>> {
+async fn serve(
+    args: &ServeArgs,
+    sources: &SourceArgs,
+    config: Config,
+    known: Option<Modified>,
+) -> anyhow::Result<Arc<Engine>> {
     let engine = Engine::start(config)?;
     let settings = Settings {
         body_bytes_max: usize::from(args.body_max) * 1024 * 1024,
@@ -58,7 +66,8 @@ async fn serve(args: &ServeArgs, sources: &SourceArgs, config: Config) -> anyhow
     };
     let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
     talk(&greeting(&gateway, &engine));
-    let reloads = tokio::spawn(reload_on_change(Arc::clone(&engine), sources.clone(), args.no_log));
+    let reloads = reload_on_change(Arc::clone(&engine), sources.clone(), known, args.no_log);
+    let reloads = tokio::spawn(reloads);
     gateway.serve(stop_signal()?).await;
     reloads.abort();
     Ok(engine)
@@ -128,18 +137,28 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Loads the configuration again on SIGHUP and when the file changed. A bad one is refused, and
 /// the one in force stays.
-async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, no_log: bool) {
+async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, mut known: Option<Modified>, no_log: bool) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
-    let mut known = modified(&sources);
+    let mut looked = known.clone();
+    let mut there = true;
     loop {
         let asked = tokio::select! {
             _ = hangup.recv() => true,
             () = tokio::time::sleep(LOOK_EVERY) => false,
         };
         let now = modified(&sources);
-        if !asked && now == known {
+        let settled = std::mem::replace(&mut looked, now.clone()) == now;
+        if !asked && (now == known || !settled) {
             continue;
         }
+        if now.is_none() && known.is_some() {
+            // Without a file the built-in endpoints would be served: nobody asked for that.
+            if asked || std::mem::take(&mut there) {
+                tracing::warn!("the configuration file is gone; the configuration stays in force");
+            }
+            continue;
+        }
+        there = true;
         known = now;
         // Reading files blocks: not on a thread that serves.
         let sources = sources.clone();
@@ -168,8 +187,11 @@ async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, no_log: bool
     }
 }
 
+/// Which file it is, when it last changed, and its length.
+type Modified = (PathBuf, SystemTime, u64);
+
 /// When the file last changed, and which one it is.
-fn modified(sources: &SourceArgs) -> Option<(PathBuf, SystemTime, u64)> {
+fn modified(sources: &SourceArgs) -> Option<Modified> {
     let path = config_path(sources)?;
     let meta = std::fs::metadata(&path).ok()?;
     Some((path, meta.modified().ok()?, meta.len()))

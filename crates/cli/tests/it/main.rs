@@ -6,6 +6,8 @@ mod config;
 mod demo;
 mod explain;
 mod fake;
+mod secrets;
+mod serve;
 mod simulate;
 mod why;
 
