@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use steadfast_core::policy::StreamMode;
 use steadfast_core::recovery::Attempt;
-use steadfast_core::{FailureKind, Instant};
 use steadfast_dialect::splice::{self, Mode, Splice};
 use steadfast_dialect::{Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
 use tokio::sync::oneshot;
@@ -31,9 +31,10 @@ const TAIL: std::time::Duration = std::time::Duration::from_millis(500);
 pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut gone: oneshot::Receiver<()>) -> Reply {
     loop {
         let next = tokio::select! {
+            // The client first: what follows a failure at once must not be started for nobody.
             biased;
-            next = operation.next() => next,
             _ = &mut gone => return nobody(),
+            next = operation.next() => next,
         };
         let attempt = match next {
             Next::Attempt(attempt) => attempt,
@@ -78,12 +79,19 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
             Ok((parts, mut body)) => {
                 let mut headers = operation.headers();
                 answer_headers(&mut headers, &parts.headers);
+                if let Some(length) = parts.headers.get(CONTENT_LENGTH).filter(|_| body.is_as_it_came()) {
+                    headers.insert(CONTENT_LENGTH, length.clone());
+                }
                 out.begin(parts.status, headers);
-                operation.succeeded(None);
-                // An end before the end cannot be told in a format nobody knows: the connection is
-                // cut, as it would be without us.
-                while let Ok(Some(chunk)) = body.pass().await {
-                    out.send(chunk).await;
+                loop {
+                    match body.pass(&operation).await {
+                        Ok(Some(chunk)) => out.send(chunk).await,
+                        Ok(None) => break operation.succeeded(None),
+                        Err(trouble) => {
+                            drop(operation.broke_off(trouble));
+                            break out.break_off();
+                        }
+                    }
                 }
                 return;
             }
@@ -101,11 +109,14 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
     let mode = operation.mode;
     let keeps_text = matches!(mode, StreamMode::Regenerate | StreamMode::Resume);
     // The message that is open at the client, once content has reached it.
-    let mut open: Option<Watch> = None;
+    let mut open: Option<Open> = None;
     loop {
         let attempt = match operation.next().await {
             Next::Attempt(attempt) => attempt,
-            Next::Failed(verdict) => return fail(&operation, *verdict, format, open.as_ref(), &out).await,
+            Next::Failed(verdict) => {
+                let open = open.as_ref().map(|open| &open.now);
+                return fail(&operation, *verdict, format, open, &out).await;
+            }
         };
         let (body, seam) = match &open {
             None => (attempt_body(&operation, &attempt, Some(format)), None),
@@ -141,15 +152,13 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
                     return fail(&operation, *verdict, format, Some(&watch), &out).await;
                 }
                 operation.failed(*trouble);
-                let mut watch = *watch;
+                let mut broken = Open { at_break: (*watch).clone(), now: *watch };
                 if mode == StreamMode::Regenerate {
-                    let mark: Bytes = splice::mark(format, &watch).into();
-                    let mut seam = Seam::new(format, Mode::Again, &watch, operation.call.envelope.framing);
-                    seam.went_out(&mark);
-                    watch = seam.open;
+                    let mark: Bytes = splice::mark(format, &broken.now).into();
+                    broken.saw(&mark, operation.call.envelope.framing);
                     out.send(mark).await;
                 }
-                open = Some(watch);
+                open = Some(broken);
             }
         }
     }
@@ -185,16 +194,17 @@ async fn relay(
     mut seam: Option<Seam>,
     out: &Out,
 ) -> End {
-    let began = operation.engine.clock.now();
-    let first_limit = attempt.deadline.min(began + operation.policy().timeouts.first_token);
+    let timeouts = operation.policy().timeouts;
+    let first_limit = attempt.deadline.min(operation.attempt_began() + timeouts.first_token);
+    let mut last_content = first_limit;
     let mut holding = Holding { pieces: Vec::new(), bytes: 0, committed: false, tool_open: false, first_seen: false };
     let mut safe = operation.mode == StreamMode::Safe;
     loop {
         let until = match (holding.first_seen, holding.committed) {
             (false, _) => first_limit,
             (true, false) => attempt.deadline,
-            // What flows is not cut off because it is long.
-            (true, true) => Instant::FAR_FUTURE,
+            // What flows is not cut off because it is long; but pings alone are no flow.
+            (true, true) => last_content + timeouts.first_token.max(timeouts.idle),
         };
         let (frame, seen) = match opened.next(operation, until).await {
             Ok(Some(next)) => next,
@@ -202,11 +212,14 @@ async fn relay(
             Err(trouble) => return broken(trouble, *opened, seam, &holding),
         };
         operation.note_tokens(opened.tokens_seen);
+        if seen != Seen::Preamble {
+            last_content = operation.engine.clock.now();
+        }
         let piece = match &mut seam {
             None => frame.raw.clone(),
             Some(sewn) => match sewn.splice.feed(&frame, &seen) {
                 Ok(piece) => piece,
-                Err(_) => return broken(diverged(), *opened, seam, &holding),
+                Err(_) => return broken(charged(diverged(), &opened, operation), *opened, seam, &holding),
             },
         };
         let caught_up = seam.as_ref().is_none_or(|seam| seam.splice.caught_up());
@@ -228,7 +241,7 @@ async fn relay(
             Seen::Preamble => holding.committed && !holding.tool_open,
             Seen::End => {
                 if !opened.watch.has_content() && !holding.committed {
-                    return broken(empty(), *opened, seam, &holding);
+                    return broken(charged(empty(), &opened, operation), *opened, seam, &holding);
                 }
                 true
             }
@@ -252,7 +265,7 @@ async fn relay(
                 safe = false;
                 commit(operation, &opened, &mut holding, seam.as_mut(), out).await;
             } else {
-                return broken(too_much(), *opened, seam, &holding);
+                return broken(charged(too_much(), &opened, operation), *opened, seam, &holding);
             }
         }
         if ended {
@@ -263,8 +276,12 @@ async fn relay(
 
 /// What follows the terminal event belongs to the answer, and cannot spoil it any more.
 async fn tail(operation: &Operation, mut opened: Opened, mut seam: Option<Seam>, out: &Out) -> End {
-    let until = operation.engine.clock.now() + TAIL;
-    while let Ok(Some((frame, seen))) = opened.next(operation, until).await {
+    let mut patience = TAIL;
+    loop {
+        let until = operation.engine.clock.now() + patience;
+        let Ok(Some((frame, seen))) = opened.next(operation, until).await else { break };
+        // Some servers say that they are finished with every piece.
+        patience = if seen == Seen::Preamble { TAIL } else { operation.policy().timeouts.idle };
         let piece = match &mut seam {
             None => Some(frame.raw.clone()),
             Some(seam) => seam.splice.feed(&frame, &seen).ok(),
@@ -285,7 +302,7 @@ async fn served(
     out: &Out,
 ) -> End {
     if !opened.watch.has_content() && !holding.committed {
-        return broken(empty(), opened, seam, &holding);
+        return broken(charged(empty(), &opened, operation), opened, seam, &holding);
     }
     operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
     holding.hold(opened.frames.rest());
@@ -299,7 +316,7 @@ fn broken(trouble: Trouble, opened: Opened, seam: Option<Seam>, holding: &Holdin
         return End::Before(trouble);
     }
     // The message that is open at the client: of several streams it is made from, not the last one.
-    let open = seam.map_or(opened.watch, |seam| seam.open);
+    let open = seam.map_or(opened.watch, |seam| seam.open.now);
     End::After(trouble, Box::new(open))
 }
 
@@ -319,26 +336,37 @@ async fn commit(operation: &Operation, opened: &Opened, holding: &mut Holding, s
     }
 }
 
+/// The message that is open at the client.
+#[derive(Clone)]
+struct Open {
+    /// As it was when its last stream broke.
+    at_break: Watch,
+    /// With everything that has gone out since.
+    now: Watch,
+}
+
+impl Open {
+    fn saw(&mut self, piece: &Bytes, framing: Framing) {
+        let mut frames = Frames::new(framing);
+        // What we made ourselves is whole frames, and not too long.
+        if frames.feed(piece.clone()).is_ok() {
+            while let Some(frame) = frames.next() {
+                self.now.see(&frame);
+            }
+        }
+    }
+}
+
 /// Where a new stream is sewn into the message that is open at the client.
 struct Seam {
     splice: Splice,
-    /// The open message, with everything that has gone out since.
-    open: Watch,
-    frames: Frames,
+    open: Open,
+    framing: Framing,
 }
 
 impl Seam {
-    fn new(format: Format, mode: Mode, open: &Watch, framing: Framing) -> Self {
-        Self { splice: Splice::new(format, mode, open.clone()), open: open.clone(), frames: Frames::new(framing) }
-    }
-
     fn went_out(&mut self, piece: &Bytes) {
-        // What we made ourselves is not too long.
-        if self.frames.feed(piece.clone()).is_ok() {
-            while let Some(frame) = self.frames.next() {
-                self.open.see(&frame);
-            }
-        }
+        self.open.saw(piece, self.framing);
     }
 }
 
@@ -352,18 +380,22 @@ impl Holding {
 }
 
 /// The request that goes on with an open message, and how its answer is put into it.
-fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Watch) -> (Bytes, Option<Seam>) {
+fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Open) -> (Bytes, Option<Seam>) {
     let plain = operation.call.body.clone();
-    let seam = |mode| Some(Seam::new(format, mode, open, operation.call.envelope.framing));
+    let framing = operation.call.envelope.framing;
+    let seam = |mode, from: &Watch| {
+        Some(Seam { splice: Splice::new(format, mode, from.clone()), open: open.clone(), framing })
+    };
     if operation.mode == StreamMode::Regenerate {
-        return (plain, seam(Mode::Again));
+        // The splice knows that the mark came after the break.
+        return (plain, seam(Mode::Again, &open.at_break));
     }
     let model = operation.recovery().plan().route.model(attempt.target.model.into());
-    let text = open.sent().text();
+    let text = open.now.sent().text();
     let prefilled = model.zip(text).and_then(|(model, text)| splice::prefilled(format, &plain, &model.name, text));
     match prefilled {
-        Some(body) => (body.into(), seam(Mode::Prefilled)),
-        None => (plain, seam(Mode::Reproduced)),
+        Some(body) => (body.into(), seam(Mode::Prefilled, &open.now)),
+        None => (plain, seam(Mode::Reproduced, &open.now)),
     }
 }
 
@@ -395,7 +427,11 @@ fn answer_headers(headers: &mut HeaderMap, said: &HeaderMap) {
 
 /// The final failure, in the client's own format.
 pub(crate) fn refuse(operation: &Operation, verdict: Verdict) -> Reply {
-    verdict.reply(operation.call.route.family, operation.headers(), &operation.call.id)
+    let (family, headers) = (operation.call.route.family, operation.headers());
+    if operation.leaves_retries_to_client() {
+        return verdict.pass_on(family, headers, &operation.call.id);
+    }
+    verdict.reply(family, headers, &operation.call.id)
 }
 
 /// The final failure of a stream: with a status of its own, or as an event where that is spent.
@@ -428,7 +464,8 @@ fn keep(operation: &Operation, reply: &Reply) {
 /// A turn that is whole before any of it is sent is kept until the client has it all.
 fn keep_until_delivered(operation: &Operation, opened: &Opened, holding: &Holding, out: &Out) {
     let keep_for = operation.policy().journal;
-    if keep_for.is_zero() {
+    // The end of an array comes after its last element.
+    if keep_for.is_zero() || operation.call.envelope.framing == Framing::JsonArray {
         return;
     }
     let mut headers = operation.headers();
@@ -457,6 +494,11 @@ pub(crate) const fn operation_name(asked: Asked) -> &'static str {
     }
 }
 
+/// An answer of no use is paid for all the same.
+fn charged(trouble: Trouble, opened: &Opened, operation: &Operation) -> Trouble {
+    trouble.with_usage(opened.usage(operation))
+}
+
 fn empty() -> Trouble {
     bad("empty response: the stream ended without any content")
 }
@@ -466,11 +508,10 @@ fn diverged() -> Trouble {
 }
 
 fn too_much() -> Trouble {
-    bad("a tool call of the answer is larger than any may be")
+    bad("what must be held back of the answer is larger than any may be")
 }
 
 fn bad(words: &'static str) -> Trouble {
-    debug_assert!(FailureKind::ALL.contains(&FailureKind::BadOutput));
     Trouble::bad_answer(StatusCode::OK, HeaderMap::new(), Bytes::from_static(words.as_bytes()))
 }
 

@@ -46,7 +46,7 @@ use tokio::sync::oneshot;
 pub use call::{Call, Wishes};
 pub use clock::Clock;
 pub use log::{LogWriter, old};
-pub use relay::Relay;
+pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
 pub use snapshot::{BadRules, Snapshot, dialect_of};
 

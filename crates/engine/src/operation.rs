@@ -14,13 +14,14 @@ use steadfast_core::decision::{Decision, Reason, Target};
 use steadfast_core::policy::{Policy, StepTable, StreamMode};
 use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::recovery::{Action, Attempt, Face, Outcome, Plan, Recovery};
-use steadfast_core::route::{Abilities, Needs};
+use steadfast_core::route::{Abilities, Needs, Route};
 use steadfast_core::world::{Session, Turn, World};
-use steadfast_core::{Failure, Instant};
+use steadfast_core::{Failure, FailureKind, Instant};
 use steadfast_dialect::Operation as Asked;
 
 use crate::Engine;
 use crate::call::Call;
+use crate::drive::operation_name;
 use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, STEPS, Verdict};
 use crate::snapshot::Snapshot;
 use crate::traces::Trace;
@@ -68,7 +69,7 @@ impl Operation {
         let configured = snapshot.config.project(Some(&call.project));
         let plain = !snapshot.config.enabled || !configured.enabled;
         let policy = if plain { plain_policy(&configured.policy) } else { effective_policy(&configured.policy, &call) };
-        let name = call.envelope.model.as_deref().unwrap_or(&call.path);
+        let name = call.envelope.model.as_deref().unwrap_or(operation_name(call.route.operation));
         let route = match &call.wishes.chain {
             None => snapshot.route(configured, name, call.route.family),
             Some(chain) => {
@@ -76,19 +77,21 @@ impl Operation {
                 Arc::new(made.map_err(|error| Box::new(bad_chain(&error)))?)
             }
         };
+        let route = if plain { Arc::new(only_first(&route)) } else { route };
         let project = snapshot.project(&configured.name).ok_or_else(|| Box::new(no_project()))?;
         project.spend.roll(engine.clock.day());
         let session = match &call.session {
+            _ if plain => Arc::new(Session::new(None)),
             Some(id) => engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now),
             None => Arc::new(Session::new(configured.usd_micros_per_session)),
         };
         let plan = Plan {
-            needs: needs(&call),
+            needs: if plain { Needs { free: true, ..Needs::default() } } else { needs(&call) },
             face: Face::GATEWAY,
             project: Arc::clone(project),
             session,
             turn: if call.envelope.continues_turn { Turn::Continues } else { Turn::New },
-            time_limit: call.wishes.client_waits.filter(|_| !call.envelope.stream),
+            time_limit: call.wishes.client_waits.filter(|_| !call.envelope.stream).map(with_margin),
             restarts_used: 0,
             seed: fastrand::u64(..),
             policy: Arc::clone(&policy),
@@ -100,7 +103,7 @@ impl Operation {
             engine: Arc::clone(engine),
             mode,
             plain,
-            world: Arc::clone(if plain { &snapshot.plain_world } else { &snapshot.world }),
+            world: if plain { Arc::new(snapshot.plain_world()) } else { Arc::clone(&snapshot.world) },
             recovery: Recovery::start(plan, now),
             started: now,
             attempt: None,
@@ -124,6 +127,7 @@ impl Operation {
             match self.recovery.next(&self.world, now) {
                 Action::Attempt(attempt) => {
                     self.attempt = Some((attempt, now));
+                    self.tokens_seen = 0;
                     self.log_attempt(&attempt);
                     self.trace_attempt(&attempt);
                     return Next::Attempt(attempt);
@@ -195,7 +199,11 @@ impl Operation {
             Some(endpoint) => trouble.without_secrets(endpoint),
             None => trouble,
         };
-        let failure = trouble.classify(&self.snapshot.classifier, provider, self.engine.clock.wall());
+        let mut failure = trouble.classify(&self.snapshot.classifier, provider, self.engine.clock.wall());
+        if failure.kind == FailureKind::Cancelled {
+            // A client that leaves drops the operation: who says "cancelled" here is the provider.
+            failure.kind = FailureKind::ServerError;
+        }
         let usage = trouble.usage;
         let decision = tell(&mut self.recovery, failure.clone(), usage, &self.world, now);
         self.last = Some(trouble);
@@ -266,7 +274,7 @@ impl Operation {
         }
         let target = self.attempt.map(|(attempt, _)| attempt.target).or(self.served_by);
         if let Some(place) = target.and_then(|target| self.place(target)) {
-            put(MODEL, text(&place.model));
+            put(MODEL, text(&place.model).filter(|_| self.call.envelope.model.is_some()));
             put(ENDPOINT, text(&place.endpoint));
         }
         headers
@@ -296,6 +304,16 @@ impl Operation {
     /// The policy in force.
     pub(crate) fn policy(&self) -> &Policy {
         &self.recovery.plan().policy
+    }
+
+    /// When the running attempt began.
+    pub(crate) fn attempt_began(&self) -> Instant {
+        self.attempt.map_or(self.started, |(_, began)| began)
+    }
+
+    /// Whether retries are the client's own business: we made none and will make none.
+    pub(crate) fn leaves_retries_to_client(&self) -> bool {
+        self.plain || !self.call.route.repeatable(self.call.method.as_str())
     }
 
     /// The way of this request.
@@ -404,6 +422,13 @@ fn plain_policy(policy: &Policy) -> Arc<Policy> {
     Arc::new(Policy { attempts_max: 1, on: StepTable::default(), stream: StreamMode::Fast, ..policy.clone() })
 }
 
+/// The model asked for at its first endpoint, and nowhere else.
+fn only_first(route: &Route) -> Route {
+    let mut model = route.primary().clone();
+    model.endpoints.truncate(1);
+    Route::single(model)
+}
+
 /// The project's policy with what this request wishes for itself.
 fn effective_policy(policy: &Arc<Policy>, call: &Call) -> Arc<Policy> {
     let wishes = &call.wishes;
@@ -417,23 +442,36 @@ fn effective_policy(policy: &Arc<Policy>, call: &Call) -> Arc<Policy> {
     Arc::new(own)
 }
 
+/// The client's own patience, less what an answer needs to reach it in time.
+fn with_margin(wait: Duration) -> Duration {
+    wait.saturating_sub((wait / 20).max(Duration::from_secs(1))).max(wait / 2)
+}
+
 /// What the request asks of a model. Token counts are estimates, so the window is checked only
 /// against what is certain to be too much.
 fn needs(call: &Call) -> Needs {
     let envelope = &call.envelope;
-    if !matches!(call.route.operation, Asked::Generate(_)) {
-        return Needs { input_tokens: envelope.input_tokens, ..Needs::default() };
+    match call.route.operation {
+        Asked::Generate(_) => {}
+        Asked::Embed => return Needs { input_tokens: envelope.input_tokens, ..Needs::default() },
+        Asked::CountTokens | Asked::ListModels => return Needs { free: true, ..Needs::default() },
+        // Nobody looks into these; one that names no model generates nothing.
+        Asked::Other => {
+            let (input_tokens, free) = (envelope.input_tokens, envelope.model.is_none());
+            return Needs { input_tokens, free, ..Needs::default() };
+        }
     }
     Needs {
         tokens: envelope.input_tokens / 4 * 3,
         input_tokens: envelope.input_tokens,
         output_tokens: envelope.output_tokens_max.unwrap_or(OUTPUT_TOKENS_DEFAULT),
         abilities: Abilities { tools: envelope.tools, images: envelope.images, thinking: envelope.thinking },
+        free: false,
     }
 }
 
 fn bad_chain(error: &steadfast_core::route::RouteError) -> Verdict {
-    let failure = Failure::new(steadfast_core::FailureKind::InvalidRequest, "steadfast.chain");
+    let failure = Failure::new(FailureKind::InvalidRequest, "steadfast.chain");
     Verdict::of(Reason::PolicyGivesUp, &format!("the header `x-steadfast-chain`: {error}"), Some(&failure), None)
 }
 

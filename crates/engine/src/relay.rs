@@ -38,6 +38,8 @@ struct State {
     queued_bytes: usize,
     /// The journal keeps this answer until the client has it all.
     kept: Option<Key>,
+    /// The answer broke off and its format has no word for it.
+    broken: bool,
 }
 
 /// The head of a response.
@@ -66,6 +68,11 @@ pub(crate) struct Heartbeat {
     pub(crate) every: Duration,
 }
 
+/// The upstream's answer broke off in a format that has no word for it.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the upstream's answer broke off")]
+pub struct BrokeOff;
+
 impl Out {
     /// Answers in one piece, with its own status. Only before the head is out.
     pub(crate) fn answer(&self, reply: Reply) {
@@ -90,6 +97,11 @@ impl Out {
     /// The journal keeps this answer; it may forget it when the client has it all.
     pub(crate) fn is_kept(&self, key: Key) {
         self.lock().kept = Some(key);
+    }
+
+    /// The answer broke off: the connection is cut, because a clean end would be a lie.
+    pub(crate) fn break_off(&self) {
+        self.lock().broken = true;
     }
 
     /// Puts a piece out, and waits while too many are waiting.
@@ -181,7 +193,7 @@ impl Relay {
 
 impl Body for Relay {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = BrokeOff;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         // The driver first: it reads whatever the upstream has ready, so that many small events
@@ -194,7 +206,12 @@ impl Body for Relay {
             return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
         if self.driver.is_none() {
-            let kept = self.out.lock().kept.take();
+            let mut state = self.out.lock();
+            if std::mem::take(&mut state.broken) {
+                return Poll::Ready(Some(Err(BrokeOff)));
+            }
+            let kept = state.kept.take();
+            drop(state);
             if let Some(key) = kept {
                 self.engine.forget_kept(key);
             }

@@ -73,7 +73,7 @@ pub(crate) fn identify(
         if let Some(mut value) = headers.remove(&name) {
             value.set_sensitive(true);
             let text = value.to_str().unwrap_or("");
-            keys.push(text.strip_prefix("Bearer ").unwrap_or(text).trim().to_owned());
+            keys.push(without_scheme(text).to_owned());
             credential.insert(name, value);
         }
     }
@@ -99,8 +99,8 @@ pub(crate) fn identify(
     let header = headers.get(&PROJECT).and_then(|value| value.to_str().ok());
     let project = match (by_key, header.or(named)) {
         (Some(project), _) => project,
-        (None, None) => DEFAULT_PROJECT,
-        (None, Some(named)) => {
+        (None, named) => {
+            let named = named.unwrap_or(DEFAULT_PROJECT);
             let known = snapshot.config.projects.get(named).ok_or_else(|| {
                 Refusal::bad_request(format!(
                     "there is no project `{named}`; add [projects.{named}] to the configuration"
@@ -110,7 +110,7 @@ pub(crate) fn identify(
                 let message = format!("the project `{named}` has keys: send one of them as the API key");
                 return Err(Refusal::new(StatusCode::UNAUTHORIZED, FailureKind::AuthError, message));
             }
-            named
+            &known.name
         }
     };
     Ok(Caller { project: project.to_owned(), credential, query })
@@ -174,6 +174,14 @@ fn without_key(query: Option<&str>) -> (Option<String>, Option<String>) {
     let (keys, rest): (Vec<&str>, Vec<&str>) = query.split('&').partition(|part| part.starts_with("key="));
     let key = keys.first().map(|key| key["key=".len()..].to_owned());
     ((!rest.is_empty()).then(|| rest.join("&")), key)
+}
+
+/// A key without the word that stands before it.
+pub(crate) fn without_scheme(sent: &str) -> &str {
+    match sent.split_once(' ') {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim(),
+        _ => sent.trim(),
+    }
 }
 
 /// Compares secrets in a time that does not tell how much of them agrees.

@@ -130,6 +130,7 @@ async fn show(args: &DemoArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode>
     drop(screen);
     // Who has asked gets an answer: otherwise the counts of both sides would not fit together.
     CALM.play(&stage.fake)?;
+    talk("ending: answers that are under way may finish; Ctrl-C ends it at once");
     tokio::select! {
         () = crowd.leave() => {}
         () = tokio::time::sleep(GRACE) => {}

@@ -141,5 +141,8 @@ async fn switched_off_it_is_a_plain_proxy() {
     assert_eq!((stage.fake.count("a"), stage.fake.count("b")), (8, 0), "no retry, no fallback, no breaker");
     stage.script("a", "cut=3");
     let answer = stage.send(Speaks::Messages.request(true)).await;
-    assert!(answer.text().contains("word-2"), "as it came: {}", answer.text());
+    assert!(answer.text().contains("word-2") && !answer.clean, "as it came, and cut as it was: {}", answer.text());
+    stage.script("a", "weekly_quota x1; ok");
+    assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 429);
+    assert_eq!(stage.send(Speaks::Messages.request(false)).await.header("x-steadfast-model"), "claude-one");
 }

@@ -70,10 +70,13 @@ async fn what_is_wrong_in_itself_passes_at_once_and_as_it_is() {
 
 #[tokio::test]
 async fn an_exhausted_quota_is_set_aside_and_the_next_target_taken_at_once() {
-    let stage = Stage::usual("").await;
+    let own = "[endpoints.keyed]\ndialect = \"anthropic\"\nurl = \"FAKE/@a\"\nkey = { env = \"PROVIDER_KEY\" }\n\
+               [models.keyed]\nvendor = \"anthropic\"\nendpoints = [\"keyed\"]\nfallback = [\"claude-two\"]";
+    let stage = Stage::usual(own).await;
     stage.script("a", "weekly_quota");
+    let body = json!({ "model": "keyed", "max_tokens": 10, "messages": [{ "role": "user", "content": "hi" }] });
     for _ in 0..3 {
-        assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 200);
+        assert_eq!(stage.post("/v1/messages", &body).await.status, 200);
     }
     assert_eq!((stage.fake.count("a"), stage.fake.count("b")), (1, 3), "{:?}", stage.log());
     assert_eq!(stage.events("decision", &["kind", "step"]), ["quota_exhausted fallback"]);
@@ -209,4 +212,53 @@ async fn half_open_with_two_hundred_waiters_sends_one_probe() {
     }
     assert_eq!(stage.fake.requests().len(), 1, "the probe, while it is under way");
     assert_eq!(waiters.join_next().await.unwrap().unwrap(), 200, "the probe itself is served");
+}
+
+#[tokio::test]
+async fn one_clients_exhausted_key_is_not_the_end_for_another() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "weekly_quota x1; ok");
+    let chain = |request| with(request, "x-steadfast-chain", "claude-one");
+    assert_eq!(stage.send(chain(Speaks::Messages.request(false))).await.status, 429);
+    let other = with(Speaks::Messages.request(false), "authorization", "Bearer sk-another-client");
+    let answer = stage.send(chain(other)).await;
+    assert_eq!((answer.status.as_u16(), answer.header("x-steadfast-model")), (200, "claude-one"), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn what_is_not_ours_to_retry_is_left_to_the_client() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "rate_limit retry-after=7");
+    let answer = stage.post("/v1/images/generations", &json!({ "model": "gpt-one" })).await;
+    assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (429, "7"));
+    assert_eq!((answer.header("x-should-retry"), stage.fake.count("a")), ("", 1));
+}
+
+#[tokio::test]
+async fn what_costs_nothing_is_not_refused_for_money() {
+    let stage = Stage::usual("[projects.default]\nspend = { usd_per_session = 0.002 }").await;
+    assert_eq!(stage.send(crate::harness::get("/v1/models")).await.status, 200);
+    for _ in 0..3 {
+        let answer = stage.post("/v1/messages/count_tokens", &Speaks::Messages.body(false)).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_started_for_a_client_that_left_during_an_attempt() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "model first=400ms wait=400ms");
+    let gone = tokio::time::timeout(Duration::from_millis(150), stage.open(Speaks::Messages.request(false))).await;
+    assert!(gone.is_err());
+    assert!(stage.fake.wait_for(|seen| seen.len() == 1 && !matches!(seen[0].end, End::Running), LIMIT).await);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!((stage.fake.count("a"), stage.fake.count("b")), (1, 0), "{:?}", stage.log());
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_name_is_refused() {
+    let stage = Stage::usual("").await;
+    let answer = stage.post("/v1/chat/completions", &json!({ "model": "m".repeat(300), "messages": [] })).await;
+    assert_eq!((answer.status.as_u16(), stage.fake.requests().len()), (400, 0));
+    assert!(answer.text().contains("longer than 256 bytes"), "{}", answer.text());
 }

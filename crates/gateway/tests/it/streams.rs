@@ -123,6 +123,18 @@ async fn a_stream_may_break_more_than_once() {
 }
 
 #[tokio::test]
+async fn a_continued_answer_may_come_from_another_model() {
+    let stage = Stage::usual("[models.claude-3-5-sonnet-one]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\nfallback = [\"claude-3-5-haiku-two\"]\n[models.claude-3-5-haiku-two]\nvendor = \"anthropic\"\nendpoints = [\"b\"]").await;
+    stage.script("a", "cut=5");
+    let mut request = Speaks::Messages.request(true);
+    let body = r#"{"messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":100,"model":"claude-3-5-sonnet-one"}"#;
+    *request.body_mut() = bytes::Bytes::from(body).into();
+    let answer = stage.send(with(request, "x-steadfast-stream", "resume")).await.text();
+    assert!(Speaks::Messages.is_whole(&answer) && Speaks::Messages.error(&answer).is_none(), "{answer}");
+    assert!(stage.fake.count("b") == 1 && Speaks::Messages.text(&answer).contains("word-5 word-6"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_tool_call_arrives_whole_or_not_at_all() {
     for speaks in [Speaks::Chat, Speaks::Responses, Speaks::Messages] {
         for fault in ["cut-in-tool", "end-in-tool"] {
