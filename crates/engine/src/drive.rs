@@ -240,7 +240,7 @@ async fn relay(
             }
             Seen::Preamble => holding.committed && !holding.tool_open,
             Seen::End => {
-                if !opened.watch.has_content() && !holding.committed {
+                if !opened.watch.has_content() && !holding.committed && !continues(seam.as_ref()) {
                     return broken(charged(empty(), &opened, operation), *opened, seam, &holding);
                 }
                 true
@@ -301,7 +301,7 @@ async fn served(
     mut seam: Option<Seam>,
     out: &Out,
 ) -> End {
-    if !opened.watch.has_content() && !holding.committed {
+    if !opened.watch.has_content() && !holding.committed && !continues(seam.as_ref()) {
         return broken(charged(empty(), &opened, operation), opened, seam, &holding);
     }
     operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
@@ -359,6 +359,7 @@ impl Open {
 
 /// Where a new stream is sewn into the message that is open at the client.
 struct Seam {
+    mode: Mode,
     splice: Splice,
     open: Open,
     framing: Framing,
@@ -384,7 +385,7 @@ fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Ope
     let plain = operation.call.body.clone();
     let framing = operation.call.envelope.framing;
     let seam = |mode, from: &Watch| {
-        Some(Seam { splice: Splice::new(format, mode, from.clone()), open: open.clone(), framing })
+        Some(Seam { mode, splice: Splice::new(format, mode, from.clone()), open: open.clone(), framing })
     };
     if operation.mode == StreamMode::Regenerate {
         // The splice knows that the mark came after the break.
@@ -492,6 +493,11 @@ pub(crate) const fn operation_name(asked: Asked) -> &'static str {
         Asked::ListModels => "models",
         Asked::Other => "other",
     }
+}
+
+/// Whether a stream only goes on with what was sent: having nothing to add is an answer then.
+fn continues(seam: Option<&Seam>) -> bool {
+    seam.is_some_and(|seam| seam.mode == Mode::Prefilled)
 }
 
 /// An answer of no use is paid for all the same.

@@ -135,6 +135,20 @@ async fn a_continued_answer_may_come_from_another_model() {
 }
 
 #[tokio::test]
+async fn an_answer_whose_end_alone_was_lost_is_ended() {
+    let model = "[models.claude-3-5-haiku-x]\nvendor = \"anthropic\"\nendpoints = [\"a\"]";
+    let stage = Stage::usual(model).await;
+    stage.script("a", "words=5 end=5 x1; words=5");
+    let mut request = Speaks::Messages.request(true);
+    let body =
+        r#"{"model":"claude-3-5-haiku-x","messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":100}"#;
+    *request.body_mut() = bytes::Bytes::from(body).into();
+    let answer = stage.send(with(request, "x-steadfast-stream", "resume")).await.text();
+    assert!(Speaks::Messages.is_whole(&answer) && Speaks::Messages.error(&answer).is_none(), "{answer}");
+    assert_eq!(Speaks::Messages.text(&answer), "word-1 word-2 word-3 word-4 word-5");
+}
+
+#[tokio::test]
 async fn a_tool_call_arrives_whole_or_not_at_all() {
     for speaks in [Speaks::Chat, Speaks::Responses, Speaks::Messages] {
         for fault in ["cut-in-tool", "end-in-tool"] {
