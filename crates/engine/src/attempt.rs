@@ -53,7 +53,7 @@ pub(crate) struct Opened {
 /// How an attempt's answer begins.
 pub(crate) enum Began {
     Whole(Whole),
-    Stream(Opened),
+    Stream(Box<Opened>),
 }
 
 /// The rest of a response, unpacked.
@@ -131,14 +131,14 @@ pub(crate) async fn begin(
     if !streams(&parts, format) {
         return whole(operation, attempt, parts, answer, Some(format)).await.map(Began::Whole);
     }
-    Ok(Began::Stream(Opened {
+    Ok(Began::Stream(Box::new(Opened {
         status: parts.status,
         headers: parts.headers,
         frames: Frames::new(operation.call.envelope.framing),
         watch: if keeps_text { Watch::keeping_text(format) } else { Watch::new(format) },
         body: answer,
         tokens_seen: 0,
-    }))
+    })))
 }
 
 impl Opened {

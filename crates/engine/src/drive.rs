@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use steadfast_core::policy::StreamMode;
 use steadfast_core::recovery::Attempt;
 use steadfast_core::{FailureKind, Instant};
@@ -76,9 +76,7 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
         };
         match attempt::send(&operation, &attempt, &operation.call.body).await {
             Ok((parts, mut body)) => {
-                let mut headers = operation.headers();
-                answer_headers(&mut headers, &parts.headers);
-                out.begin(parts.status, headers);
+                out.begin(parts.status, answer_headers(&operation, parts.headers));
                 operation.succeeded(None);
                 // An end before the end cannot be told in a format nobody knows: the connection is
                 // cut, as it would be without us.
@@ -111,7 +109,8 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
             None => (attempt_body(&operation, &attempt, Some(format)), None),
             Some(open) => going_on(&operation, &attempt, format, open),
         };
-        let opened = match attempt::begin(&operation, &attempt, format, &body, keeps_text).await {
+        // Boxed: a stream of minutes need not keep the room that its first second took.
+        let opened = match Box::pin(attempt::begin(&operation, &attempt, format, &body, keeps_text)).await {
             Ok(Began::Stream(opened)) => opened,
             Ok(Began::Whole(answer)) if !out.has_begun() => {
                 operation.succeeded(answer.usage);
@@ -176,8 +175,8 @@ struct Holding {
 async fn relay(
     operation: &mut Operation,
     attempt: &Attempt,
-    mut opened: Opened,
-    mut splice: Option<Splice>,
+    mut opened: Box<Opened>,
+    mut splice: Option<Box<Splice>>,
     out: &Out,
 ) -> End {
     let began = operation.engine.clock.now();
@@ -204,7 +203,7 @@ async fn relay(
                 Err(_) => return broken(diverged(), opened, &holding),
             },
         };
-        let caught_up = splice.as_ref().is_none_or(Splice::caught_up);
+        let caught_up = splice.as_ref().is_none_or(|splice| splice.caught_up());
         let release = match seen {
             Seen::Content => {
                 if !std::mem::replace(&mut holding.first_seen, true) {
@@ -239,13 +238,13 @@ async fn relay(
                     keep_until_delivered(operation, &opened, &holding, out);
                 }
             }
-            commit(operation, &opened, &mut holding, out).await;
+            commit(operation, &mut opened, &mut holding, out).await;
         }
         if holding.bytes > HELD_BYTES_MAX {
             if safe && !holding.tool_open {
                 // Memory is bounded: a turn this long goes on as it comes.
                 safe = false;
-                commit(operation, &opened, &mut holding, out).await;
+                commit(operation, &mut opened, &mut holding, out).await;
             } else {
                 return broken(too_much(), opened, &holding);
             }
@@ -257,7 +256,7 @@ async fn relay(
 }
 
 /// What follows the terminal event belongs to the answer, and cannot spoil it any more.
-async fn tail(operation: &Operation, mut opened: Opened, mut splice: Option<Splice>, out: &Out) -> End {
+async fn tail(operation: &Operation, mut opened: Box<Opened>, mut splice: Option<Box<Splice>>, out: &Out) -> End {
     let until = operation.engine.clock.now() + TAIL;
     while let Ok(Some((frame, seen))) = opened.next(operation, until).await {
         let piece = match &mut splice {
@@ -272,28 +271,28 @@ async fn tail(operation: &Operation, mut opened: Opened, mut splice: Option<Spli
 }
 
 /// The stream ended whole without an event of its own for it.
-async fn served(operation: &mut Operation, mut opened: Opened, mut holding: Holding, out: &Out) -> End {
+async fn served(operation: &mut Operation, mut opened: Box<Opened>, mut holding: Holding, out: &Out) -> End {
     if !opened.watch.has_content() && !holding.committed {
         return broken(empty(), opened, &holding);
     }
     operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
     let rest = opened.frames.rest();
     holding.hold(rest);
-    commit(operation, &opened, &mut holding, out).await;
+    commit(operation, &mut opened, &mut holding, out).await;
     End::Served
 }
 
-fn broken(trouble: Trouble, opened: Opened, holding: &Holding) -> End {
+fn broken(trouble: Trouble, opened: Box<Opened>, holding: &Holding) -> End {
     let trouble = Box::new(trouble);
     if holding.committed { End::After(trouble, Box::new(opened.watch)) } else { End::Before(trouble) }
 }
 
 /// From here on the client knows.
-async fn commit(operation: &Operation, opened: &Opened, holding: &mut Holding, out: &Out) {
+async fn commit(operation: &Operation, opened: &mut Opened, holding: &mut Holding, out: &Out) {
+    // Taken, because the values hold on to the buffer that the head was read into.
+    let said = std::mem::take(&mut opened.headers);
     if !std::mem::replace(&mut holding.committed, true) && !out.has_begun() {
-        let mut headers = operation.headers();
-        answer_headers(&mut headers, &opened.headers);
-        out.begin(opened.status, headers);
+        out.begin(opened.status, answer_headers(operation, said));
     }
     holding.bytes = 0;
     for piece in holding.pieces.drain(..) {
@@ -311,9 +310,9 @@ impl Holding {
 }
 
 /// The request that goes on with an open message, and how its answer is put into it.
-fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Watch) -> (Bytes, Option<Splice>) {
+fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Watch) -> (Bytes, Option<Box<Splice>>) {
     let plain = operation.call.body.clone();
-    let splice = |mode| Some(Splice::new(format, mode, open.clone()));
+    let splice = |mode| Some(Box::new(Splice::new(format, mode, open.clone())));
     if operation.mode == StreamMode::Regenerate {
         return (plain, splice(Mode::Again));
     }
@@ -340,16 +339,18 @@ fn attempt_body(operation: &Operation, attempt: &Attempt, format: Option<Format>
 
 /// The answer with what happened in its headers.
 fn pass(operation: &Operation, answer: Whole) -> Reply {
-    let mut headers = operation.headers();
-    answer_headers(&mut headers, &answer.headers);
+    let headers = answer_headers(operation, answer.headers);
     Reply { status: answer.status, headers, body: ReplyBody::Whole(answer.body) }
 }
 
-fn answer_headers(headers: &mut HeaderMap, said: &HeaderMap) {
-    headers.reserve(said.len());
-    for (name, value) in said.iter().filter(|(name, _)| passes_back(name)) {
-        headers.append(name, value.clone());
+/// What the provider said in its headers, without what is not for the client, and what happened.
+fn answer_headers(operation: &Operation, mut said: HeaderMap) -> HeaderMap {
+    let refused: Vec<HeaderName> = said.keys().filter(|name| !passes_back(name)).cloned().collect();
+    for name in refused {
+        said.remove(name);
     }
+    operation.put_headers(&mut said);
+    said
 }
 
 /// The final failure, in the client's own format.
@@ -390,8 +391,7 @@ fn keep_until_delivered(operation: &Operation, opened: &Opened, holding: &Holdin
     if keep_for.is_zero() {
         return;
     }
-    let mut headers = operation.headers();
-    answer_headers(&mut headers, &opened.headers);
+    let mut headers = answer_headers(operation, opened.headers.clone());
     headers.insert("x-steadfast-journal", HeaderValue::from_static("kept"));
     let body = holding.pieces.concat().into();
     let engine = &operation.engine;

@@ -123,22 +123,24 @@ pub(crate) fn whole_seconds(wait: Duration) -> u64 {
 /// Which headers of a provider's response go on to the client: all but those of the connection,
 /// those about bytes that may have changed, and advice that is ours to give.
 pub(crate) fn passes_back(name: &HeaderName) -> bool {
-    const OURS: [&str; 13] = [
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "content-length",
-        "content-encoding",
-        "retry-after",
-        "retry-after-ms",
-        "x-should-retry",
-    ];
-    !OURS.contains(&name.as_str()) && !name.as_str().starts_with("x-steadfast-")
+    let name = name.as_str();
+    let refused = matches!(
+        name,
+        "connection"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-connection"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+            | "content-length"
+            | "content-encoding"
+            | "retry-after"
+            | "retry-after-ms"
+            | "x-should-retry"
+    );
+    !refused && !name.starts_with("x-steadfast-")
 }
 
 /// The status that says a kind best, where no provider said one.

@@ -9,9 +9,10 @@ use std::time::Duration;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use steadfast_engine::Engine;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::caller::Door;
 use crate::{own, proxy};
@@ -86,13 +87,16 @@ impl Gateway {
 
     /// Serves until `stop`, then lets what is under way finish, for as long as the settings say.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
-        let graceful = GracefulShutdown::new();
+        // Every connection holds a receiver while it lives.
+        let (stopping, _) = watch::channel(());
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => self.connection(stream, &graceful),
+                    Ok((stream, _)) => {
+                        tokio::spawn(self.connection(stream, stopping.subscribe()));
+                    }
                     Err(error) => {
                         // Out of file handles, most likely: those who are here go on.
                         tracing::warn!(%error, "cannot accept a connection");
@@ -103,13 +107,19 @@ impl Gateway {
         }
         drop(self.listener);
         tracing::info!("stopping: open answers may finish");
-        if tokio::time::timeout(self.settings.drain, graceful.shutdown()).await.is_err() {
+        stopping.send_replace(());
+        if timeout(self.settings.drain, stopping.closed()).await.is_err() {
             tracing::warn!(drain = ?self.settings.drain, "some answers were cut off");
         }
         self.engine.flush();
     }
 
-    fn connection(&self, stream: TcpStream, graceful: &GracefulShutdown) {
+    /// Serves a connection until either side ends it. Boxed: the task would hold it twice.
+    fn connection(
+        &self,
+        stream: TcpStream,
+        mut stopping: watch::Receiver<()>,
+    ) -> impl Future<Output = ()> + Send + 'static {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY");
         }
@@ -123,19 +133,51 @@ impl Gateway {
                 })
             }
         });
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_TIME).max_buf_size(HEAD_BYTES_MAX);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .max_header_list_size(HEAD_BYTES_MAX as u32)
-            .keep_alive_interval(HEADERS_TIME);
-        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
+        async move {
+            let version = tokio::select! {
+                version = timeout(HEADERS_TIME, speaks_http2(&stream)) => version,
+                _ = stopping.changed() => return,
+            };
+            let Ok(Ok(http2)) = version else { return };
+            let builder = builder();
+            let builder = if http2 { builder.http2_only() } else { builder.http1_only() };
+            let mut connection = Box::pin(builder.serve_connection(TokioIo::new(stream), service).into_owned());
+            let served = tokio::select! {
+                served = connection.as_mut() => served,
+                _ = stopping.changed() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = served {
                 tracing::debug!(%error, "connection ended");
             }
-        });
+        }
+    }
+}
+
+fn builder() -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_TIME).max_buf_size(HEAD_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(HEAD_BYTES_MAX as u32)
+        .keep_alive_interval(HEADERS_TIME);
+    builder
+}
+
+/// Whether a connection begins with HTTP/2's preface. Looked at and not taken: bytes that hyper
+/// itself takes for this it puts back in front, at the price of a second buffer per connection.
+async fn speaks_http2(stream: &TcpStream) -> io::Result<bool> {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+    let mut start = [0; PREFACE.len()];
+    loop {
+        let seen = stream.peek(&mut start).await?;
+        if seen == 0 || seen == PREFACE.len() || !PREFACE.starts_with(&start[..seen]) {
+            return Ok(start == PREFACE);
+        }
+        // The rest of it is on its way, and a socket with something to read is ready all the time.
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
