@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use steadfast_core::policy::StreamMode;
 use steadfast_core::recovery::Attempt;
 use steadfast_dialect::splice::{self, Mode, Splice};
@@ -77,10 +77,10 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
         };
         match attempt::send(&operation, &attempt, &operation.call.body).await {
             Ok((parts, mut body)) => {
-                let mut headers = operation.headers();
-                answer_headers(&mut headers, &parts.headers);
-                if let Some(length) = parts.headers.get(CONTENT_LENGTH).filter(|_| body.is_as_it_came()) {
-                    headers.insert(CONTENT_LENGTH, length.clone());
+                let length = parts.headers.get(CONTENT_LENGTH).filter(|_| body.is_as_it_came()).cloned();
+                let mut headers = answer_headers(&operation, parts.headers);
+                if let Some(length) = length {
+                    headers.insert(CONTENT_LENGTH, length);
                 }
                 out.begin(parts.status, headers);
                 loop {
@@ -122,7 +122,8 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
             None => (attempt_body(&operation, &attempt, Some(format)), None),
             Some(open) => going_on(&operation, &attempt, format, open),
         };
-        let opened = match attempt::begin(&operation, &attempt, format, &body, keeps_text).await {
+        // Boxed: a stream of minutes need not keep the room that its first second took.
+        let opened = match Box::pin(attempt::begin(&operation, &attempt, format, &body, keeps_text)).await {
             Ok(Began::Stream(opened)) => opened,
             Ok(Began::Whole(answer)) if !out.has_begun() => {
                 operation.succeeded(answer.usage);
@@ -191,7 +192,7 @@ async fn relay(
     operation: &mut Operation,
     attempt: &Attempt,
     mut opened: Box<Opened>,
-    mut seam: Option<Seam>,
+    mut seam: Option<Box<Seam>>,
     out: &Out,
 ) -> End {
     let timeouts = operation.policy().timeouts;
@@ -240,7 +241,7 @@ async fn relay(
             }
             Seen::Preamble => holding.committed && !holding.tool_open,
             Seen::End => {
-                if !opened.watch.has_content() && !holding.committed && !continues(seam.as_ref()) {
+                if !opened.watch.has_content() && !holding.committed && !continues(seam.as_deref()) {
                     return broken(charged(empty(), &opened, operation), *opened, seam, &holding);
                 }
                 true
@@ -257,13 +258,13 @@ async fn relay(
                     keep_until_delivered(operation, &opened, &holding, out);
                 }
             }
-            commit(operation, &opened, &mut holding, seam.as_mut(), out).await;
+            commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
         }
         if holding.bytes > HELD_BYTES_MAX {
             if safe && !holding.tool_open {
                 // Memory is bounded: a turn this long goes on as it comes.
                 safe = false;
-                commit(operation, &opened, &mut holding, seam.as_mut(), out).await;
+                commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
             } else {
                 return broken(charged(too_much(), &opened, operation), *opened, seam, &holding);
             }
@@ -275,7 +276,7 @@ async fn relay(
 }
 
 /// What follows the terminal event belongs to the answer, and cannot spoil it any more.
-async fn tail(operation: &Operation, mut opened: Opened, mut seam: Option<Seam>, out: &Out) -> End {
+async fn tail(operation: &Operation, mut opened: Opened, mut seam: Option<Box<Seam>>, out: &Out) -> End {
     let mut patience = TAIL;
     loop {
         let until = operation.engine.clock.now() + patience;
@@ -298,19 +299,19 @@ async fn served(
     operation: &mut Operation,
     mut opened: Opened,
     mut holding: Holding,
-    mut seam: Option<Seam>,
+    mut seam: Option<Box<Seam>>,
     out: &Out,
 ) -> End {
-    if !opened.watch.has_content() && !holding.committed && !continues(seam.as_ref()) {
+    if !opened.watch.has_content() && !holding.committed && !continues(seam.as_deref()) {
         return broken(charged(empty(), &opened, operation), opened, seam, &holding);
     }
     operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
     holding.hold(opened.frames.rest());
-    commit(operation, &opened, &mut holding, seam.as_mut(), out).await;
+    commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
     End::Served
 }
 
-fn broken(trouble: Trouble, opened: Opened, seam: Option<Seam>, holding: &Holding) -> End {
+fn broken(trouble: Trouble, opened: Opened, seam: Option<Box<Seam>>, holding: &Holding) -> End {
     let trouble = Box::new(trouble);
     if !holding.committed {
         return End::Before(trouble);
@@ -321,11 +322,11 @@ fn broken(trouble: Trouble, opened: Opened, seam: Option<Seam>, holding: &Holdin
 }
 
 /// From here on the client knows.
-async fn commit(operation: &Operation, opened: &Opened, holding: &mut Holding, seam: Option<&mut Seam>, out: &Out) {
+async fn commit(operation: &Operation, opened: &mut Opened, holding: &mut Holding, seam: Option<&mut Seam>, out: &Out) {
+    // Taken, because the values hold on to the buffer that the head was read into.
+    let said = std::mem::take(&mut opened.headers);
     if !std::mem::replace(&mut holding.committed, true) && !out.has_begun() {
-        let mut headers = operation.headers();
-        answer_headers(&mut headers, &opened.headers);
-        out.begin(opened.status, headers);
+        out.begin(opened.status, answer_headers(operation, said));
     }
     holding.bytes = 0;
     if let Some(seam) = seam {
@@ -381,11 +382,12 @@ impl Holding {
 }
 
 /// The request that goes on with an open message, and how its answer is put into it.
-fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Open) -> (Bytes, Option<Seam>) {
+fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Open) -> (Bytes, Option<Box<Seam>>) {
     let plain = operation.call.body.clone();
     let framing = operation.call.envelope.framing;
     let seam = |mode, from: &Watch| {
-        Some(Seam { mode, splice: Splice::new(format, mode, from.clone()), open: open.clone(), framing })
+        let splice = Splice::new(format, mode, from.clone());
+        Some(Box::new(Seam { mode, splice, open: open.clone(), framing }))
     };
     if operation.mode == StreamMode::Regenerate {
         // The splice knows that the mark came after the break.
@@ -414,16 +416,18 @@ fn attempt_body(operation: &Operation, attempt: &Attempt, format: Option<Format>
 
 /// The answer with what happened in its headers.
 fn pass(operation: &Operation, answer: Whole) -> Reply {
-    let mut headers = operation.headers();
-    answer_headers(&mut headers, &answer.headers);
+    let headers = answer_headers(operation, answer.headers);
     Reply { status: answer.status, headers, body: ReplyBody::Whole(answer.body) }
 }
 
-fn answer_headers(headers: &mut HeaderMap, said: &HeaderMap) {
-    headers.reserve(said.len());
-    for (name, value) in said.iter().filter(|(name, _)| passes_back(name)) {
-        headers.append(name, value.clone());
+/// What the provider said in its headers, without what is not for the client, and what happened.
+fn answer_headers(operation: &Operation, mut said: HeaderMap) -> HeaderMap {
+    let refused: Vec<HeaderName> = said.keys().filter(|name| !passes_back(name)).cloned().collect();
+    for name in refused {
+        said.remove(name);
     }
+    operation.put_headers(&mut said);
+    said
 }
 
 /// The final failure, in the client's own format.
@@ -469,8 +473,7 @@ fn keep_until_delivered(operation: &Operation, opened: &Opened, holding: &Holdin
     if keep_for.is_zero() || operation.call.envelope.framing == Framing::JsonArray {
         return;
     }
-    let mut headers = operation.headers();
-    answer_headers(&mut headers, &opened.headers);
+    let mut headers = answer_headers(operation, opened.headers.clone());
     headers.insert("x-steadfast-journal", HeaderValue::from_static("kept"));
     let body = holding.pieces.concat().into();
     let engine = &operation.engine;

@@ -178,8 +178,8 @@ impl Engine {
                 let driver = Box::pin(drive::stream(operation, format, out.clone()));
                 Relay::reply(self, out, driver, beat, early_head(&call, framing)).await
             }
-            Asked::Generate(format) => self.whole(operation, Some(format)).await,
-            Asked::CountTokens | Asked::Embed | Asked::ListModels => self.whole(operation, None).await,
+            Asked::Generate(format) => Self::whole(operation, Some(format)).await,
+            Asked::CountTokens | Asked::Embed | Asked::ListModels => Self::whole(operation, None).await,
             Asked::Other => self.pass_through(operation).await,
         }
     }
@@ -223,13 +223,17 @@ impl Engine {
 
     /// An answer in one piece is made to its end where the journal may want it: a client that
     /// leaves does not take it along.
-    async fn whole(self: &Arc<Self>, operation: Operation, format: Option<steadfast_dialect::Format>) -> Reply {
+    ///
+    /// Boxed here, because a connection keeps room for the largest future it ever awaits.
+    fn whole(operation: Operation, format: Option<steadfast_dialect::Format>) -> impl Future<Output = Reply> {
         let (alive, gone) = oneshot::channel();
         let kept = format.is_some() && !operation.policy().journal.is_zero();
-        let making = drive::whole(operation, format, gone);
-        let reply = if kept { Outliving::new(making).await } else { making.await };
-        drop(alive);
-        reply
+        let making = Box::pin(drive::whole(operation, format, gone));
+        async move {
+            let reply = if kept { Outliving::new(making).await } else { making.await };
+            drop(alive);
+            reply
+        }
     }
 
     pub(crate) fn upstream(&self) -> Guard<Arc<Upstream>> {

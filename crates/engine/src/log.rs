@@ -62,10 +62,8 @@ impl LogWriter {
     pub(crate) fn write(&self, record: &Record) {
         let queued = LINE.with_borrow_mut(|line| {
             line.clear();
-            serde_json::to_writer(&mut *line, record).is_ok() && {
-                line.push(b'\n');
-                self.0.queue(line)
-            }
+            record.write_line(line);
+            self.0.queue(line)
         });
         if !queued && self.0.lost.fetch_add(1, Ordering::Relaxed) == 0 {
             tracing::warn!("the decision log cannot keep up: lines are being lost");

@@ -261,6 +261,12 @@ impl Operation {
     /// The headers that say what happened so far.
     pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::with_capacity(8);
+        self.put_headers(&mut headers);
+        headers
+    }
+
+    /// The same, put among others.
+    pub(crate) fn put_headers(&self, headers: &mut HeaderMap) {
         let text = |text: &str| HeaderValue::from_str(text).ok();
         let mut put = |name, value: Option<HeaderValue>| {
             if let Some(value) = value {
@@ -277,7 +283,6 @@ impl Operation {
             put(MODEL, text(&place.model).filter(|_| self.call.envelope.model.is_some()));
             put(ENDPOINT, text(&place.endpoint));
         }
-        headers
     }
 
     /// How much of the answer has been seen: what a client that leaves is charged for.

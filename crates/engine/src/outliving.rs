@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 pub(crate) struct Outliving<F: Future<Output: Send> + Send + 'static>(Option<Pin<Box<F>>>);
 
 impl<F: Future<Output: Send> + Send + 'static> Outliving<F> {
-    pub(crate) fn new(future: F) -> Self {
-        Self(Some(Box::pin(future)))
+    pub(crate) fn new(future: Pin<Box<F>>) -> Self {
+        Self(Some(future))
     }
 }
 
@@ -49,10 +49,10 @@ mod tests {
         runtime.block_on(async {
             let (go, wait) = oneshot::channel::<()>();
             let (done, finished) = oneshot::channel();
-            let mut outliving = Box::pin(Outliving::new(async move {
+            let mut outliving = Box::pin(Outliving::new(Box::pin(async move {
                 let _ = wait.await;
                 let _ = done.send(7);
-            }));
+            })));
             let polled = std::future::poll_fn(|cx| Poll::Ready(outliving.as_mut().poll(cx).is_ready())).await;
             assert!(!polled, "it waits");
             drop(outliving);

@@ -136,26 +136,28 @@ pub(crate) fn whole_seconds(wait: Duration) -> u64 {
 /// the length of bytes that may have changed, what binds a browser to the provider's host, and
 /// advice that is ours to give.
 pub(crate) fn passes_back(name: &HeaderName) -> bool {
-    const OURS: [&str; 17] = [
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "content-length",
-        "retry-after",
-        "retry-after-ms",
-        "x-should-retry",
-        "alt-svc",
-        "strict-transport-security",
-        "set-cookie",
-        "nel",
-        "report-to",
-    ];
-    !OURS.contains(&name.as_str()) && !name.as_str().starts_with("x-steadfast-")
+    let name = name.as_str();
+    let refused = matches!(
+        name,
+        "connection"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-connection"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+            | "content-length"
+            | "retry-after"
+            | "retry-after-ms"
+            | "x-should-retry"
+            | "alt-svc"
+            | "strict-transport-security"
+            | "set-cookie"
+            | "nel"
+            | "report-to"
+    );
+    !refused && !name.starts_with("x-steadfast-")
 }
 
 /// The status that says a kind best, where no provider said one.

@@ -9,10 +9,10 @@ use std::time::Duration;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use steadfast_engine::Engine;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::caller::Door;
 use crate::{own, proxy};
@@ -99,14 +99,16 @@ impl Gateway {
 
     /// Serves until `stop`, then lets what is under way finish, for as long as the settings say.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
-        let graceful = GracefulShutdown::new();
-        let (cut, cut_off) = watch::channel(());
+        // Every connection holds a receiver while it lives, with what it logs at its end.
+        let (phase, _) = watch::channel(Phase::Serving);
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => self.connection(stream, &graceful, cut_off.clone()),
+                    Ok((stream, _)) => {
+                        tokio::spawn(self.connection(stream, phase.subscribe()));
+                    }
                     Err(error) => {
                         // Out of file handles, most likely: those who are here go on.
                         tracing::warn!(%error, "cannot accept a connection");
@@ -115,18 +117,23 @@ impl Gateway {
                 },
             }
         }
-        drop((self.listener, cut_off));
+        drop(self.listener);
         tracing::info!("stopping: open answers may finish");
-        if tokio::time::timeout(self.settings.drain, graceful.shutdown()).await.is_err() {
+        phase.send_replace(Phase::Draining);
+        if timeout(self.settings.drain, phase.closed()).await.is_err() {
             tracing::warn!(drain = ?self.settings.drain, "some answers are cut off");
-            // Each connection holds a receiver until it is gone, with what it logs at its end.
-            let _ = cut.send(());
-            let _ = tokio::time::timeout(CUT_TIME, cut.closed()).await;
+            phase.send_replace(Phase::Cut);
+            let _ = timeout(CUT_TIME, phase.closed()).await;
         }
         self.engine.stop().await;
     }
 
-    fn connection(&self, stream: TcpStream, graceful: &GracefulShutdown, mut cut_off: watch::Receiver<()>) {
+    /// Serves a connection until either side ends it. Boxed: the task would hold it twice.
+    fn connection(
+        &self,
+        stream: TcpStream,
+        mut phase: watch::Receiver<Phase>,
+    ) -> impl Future<Output = ()> + Send + 'static {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY");
         }
@@ -140,23 +147,64 @@ impl Gateway {
                 })
             }
         });
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(settings.head_time).max_buf_size(HEAD_BYTES_MAX);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .max_header_list_size(HEAD_BYTES_MAX as u32)
-            .keep_alive_interval(KEEP_ALIVE_EVERY);
-        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            let ended = tokio::select! {
-                ended = connection => ended,
-                _ = cut_off.changed() => return,
+        async move {
+            let version = tokio::select! {
+                version = timeout(settings.head_time, speaks_http2(&stream)) => version,
+                _ = phase.changed() => return,
             };
-            if let Err(error) = ended {
+            let Ok(Ok(http2)) = version else { return };
+            let builder = builder(&settings);
+            let builder = if http2 { builder.http2_only() } else { builder.http1_only() };
+            let mut connection = Box::pin(builder.serve_connection(TokioIo::new(stream), service).into_owned());
+            let served = tokio::select! {
+                served = connection.as_mut() => served,
+                _ = phase.changed() => {
+                    connection.as_mut().graceful_shutdown();
+                    tokio::select! {
+                        served = connection.as_mut() => served,
+                        _ = phase.wait_for(|phase| *phase == Phase::Cut) => return,
+                    }
+                }
+            };
+            if let Err(error) = served {
                 tracing::debug!(%error, "connection ended");
             }
-        });
+        }
+    }
+}
+
+/// How far a shutdown has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    /// Nobody new is taken; open answers go on.
+    Draining,
+    /// What is still open ends.
+    Cut,
+}
+
+fn builder(settings: &Settings) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(settings.head_time).max_buf_size(HEAD_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(HEAD_BYTES_MAX as u32)
+        .keep_alive_interval(KEEP_ALIVE_EVERY);
+    builder
+}
+
+/// Whether a connection begins with HTTP/2's preface. Looked at and not taken: bytes that hyper
+/// itself takes for this it puts back in front, at the price of a second buffer per connection.
+async fn speaks_http2(stream: &TcpStream) -> io::Result<bool> {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+    let mut start = [0; PREFACE.len()];
+    loop {
+        let seen = stream.peek(&mut start).await?;
+        if seen == 0 || seen == PREFACE.len() || !PREFACE.starts_with(&start[..seen]) {
+            return Ok(start == PREFACE);
+        }
+        // The rest of it is on its way, and a socket with something to read is ready all the time.
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
