@@ -12,7 +12,8 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     ensure!(arguments.is_empty(), "`sdk` takes no arguments");
     let root = crate::tidy::root();
     let target = target_folder(root);
-    execute(Command::new(env!("CARGO")).args(["build", "--workspace", "--quiet"]))?;
+    // As the tests build it: with other features everything below would be built once more.
+    execute(Command::new(env!("CARGO")).args(["test", "--workspace", "--no-run", "--quiet"]))?;
     let python = install(&root.join("tests/sdk/requirements.txt"), &target.join("sdk"))?;
     let binary = target.join("debug/steadfast");
     execute(Command::new(python).arg(root.join("tests/sdk/check.py")).arg(binary))?;
