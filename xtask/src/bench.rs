@@ -9,7 +9,7 @@ mod report;
 mod stage;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -54,8 +54,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 fn options(arguments: &[String]) -> anyhow::Result<Options> {
-    let mut options =
-        Options { rounds: 7, round: Duration::from_secs(2), soak: Duration::from_secs(30), only: None };
+    let mut options = Options { rounds: 7, round: Duration::from_secs(2), soak: Duration::from_secs(30), only: None };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let value = arguments.next().with_context(|| format!("{argument} needs a value; {USAGE}"))?;
@@ -85,7 +84,7 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(target.join("release").join("steadfast"))
 }
 
-async fn measure(options: &Options, binary: &PathBuf) -> anyhow::Result<Table> {
+async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Table> {
     let folder = Folder::new()?;
     let workers = std::thread::available_parallelism()?.get();
     let fake = stage::fake(&folder, binary)?;
@@ -128,7 +127,7 @@ async fn measure(options: &Options, binary: &PathBuf) -> anyhow::Result<Table> {
         drop(fresh);
         let theirs = faults::open_streams(&nginx, OPEN_STREAMS).await?;
         let name = format!("resident KiB per stream, {OPEN_STREAMS} slow streams");
-        table.single(Single { name, ours, theirs: Some(theirs), bound: Bound::AtMost(40.0) });
+        table.single(&Single { name, ours, theirs: Some(theirs), bound: Bound::AtMost(40.0) });
     }
     drop(nginx);
     if wanted("soak") {
@@ -137,17 +136,17 @@ async fn measure(options: &Options, binary: &PathBuf) -> anyhow::Result<Table> {
         let fresh = stage::steadfast(&folder, binary, fake.addr)?;
         let ours = faults::soak(&fresh, options.soak).await?;
         let name = format!("memory at the end of a soak of {seconds} s / in its second quarter");
-        table.single(Single { name, ours, theirs: None, bound: Bound::AtMost(1.05) });
+        table.single(&Single { name, ours, theirs: None, bound: Bound::AtMost(1.05) });
     }
     if wanted("faults") {
         talk("a large body, an outage");
         let ours = faults::large_body(async |upstream| stage::steadfast(&folder, binary, upstream)).await?;
         let name = "attempts that carried a body of 1.5 MB whole, of 3".to_owned();
-        table.single(Single { name, ours, theirs: None, bound: Bound::AtLeast(3.0) });
+        table.single(&Single { name, ours, theirs: None, bound: Bound::AtLeast(3.0) });
         let fresh = stage::steadfast(&folder, binary, fake.addr)?;
         let ours = faults::outage(&fake, fresh.addr).await?;
         let name = "upstream requests per client request, outage, 200 clients".to_owned();
-        table.single(Single { name, ours, theirs: None, bound: Bound::AtMost(1.3) });
+        table.single(&Single { name, ours, theirs: None, bound: Bound::AtMost(1.3) });
     }
     Ok(table)
 }

@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     for (name, arguments) in CARGO_CHECKS {
         check(name, || cargo(arguments))?;
     }
+    check("sdk", || crate::sdk::run(&[]).map(drop))?;
     check("tidy", || crate::tidy::run(&[]).map(drop))?;
     check("corpus", || {
         let code = crate::corpus::run(&[])?;

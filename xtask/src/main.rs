@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod corpus;
 mod readme_table;
+mod sdk;
 mod simulate;
 mod tidy;
 
@@ -13,10 +14,15 @@ use std::process::ExitCode;
 type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
 
 const COMMANDS: &[Command] = &[
-    ("bench", "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..", bench::run),
+    (
+        "bench",
+        "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..",
+        bench::run,
+    ),
     ("ci", "everything CI checks", ci::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),
+    ("sdk", "the real SDKs as clients of the gateway", sdk::run),
     ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),
     ("tidy", "the rules no compiler checks", tidy::run),
 ];

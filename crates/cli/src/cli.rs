@@ -6,10 +6,12 @@ use clap::{Args, Parser, Subcommand};
 use steadfast_config::Setting;
 
 use crate::commands::config::ConfigArgs;
+use crate::commands::demo::DemoArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::fake::FakeArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::simulate::SimulateArgs;
+use crate::commands::why::WhyArgs;
 
 /// Keeps AI agents working when models, networks and processes fail.
 #[derive(Debug, Parser)]
@@ -41,8 +43,12 @@ pub(crate) struct SourceArgs {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// See failures being recovered: fake providers, a gateway and live traffic, no keys needed
+    Demo(DemoArgs),
     /// Serve the gateway: point your clients at it
     Serve(ServeArgs),
+    /// Tell what happened to a request and why
+    Why(WhyArgs),
     /// Say what an error means and what each step would do about it
     Explain(ExplainArgs),
     /// Show what a policy does when things fail, before they do

@@ -1,10 +1,12 @@
 //! One file per command, and what they share.
 
 pub(crate) mod config;
+pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod fake;
 pub(crate) mod serve;
 pub(crate) mod simulate;
+pub(crate) mod why;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -20,7 +22,9 @@ use crate::cli::{Cli, Command, SourceArgs};
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
+        Command::Demo(args) => demo::run(args, &cli.sources),
         Command::Serve(args) => serve::run(args, &cli.sources),
+        Command::Why(args) => why::run(args, &cli.sources),
         Command::Explain(args) => explain::run(args, &cli.sources),
         Command::Simulate(args) => simulate::run(args, &cli.sources),
         Command::Config(args) => config::run(args, &cli.sources),
@@ -95,7 +99,7 @@ pub(crate) fn data(text: &str) -> anyhow::Result<()> {
 }
 
 /// The environment as text; what is not text cannot be meant for us.
-fn environment() -> Vec<(String, String)> {
+pub(crate) fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()

@@ -5,6 +5,8 @@
 
 mod cli;
 mod commands;
+mod decisions;
+mod story;
 
 use std::process::ExitCode;
 

@@ -48,6 +48,8 @@ pub struct Config {
     pub shared: Option<Secret>,
     /// The decision log, where there is one.
     pub decision_log: Option<DecisionLog>,
+    /// Where traces are sent, where they are.
+    pub traces: Option<Traces>,
     /// Who is told of alerts.
     pub webhook: Option<Secret>,
     /// What the control API asks for.
@@ -196,6 +198,17 @@ pub struct DecisionLog {
     pub rotate_bytes: u64,
     /// How many old files are kept.
     pub keep: u32,
+}
+
+/// Where OpenTelemetry traces are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traces {
+    /// The address they are posted to: without a user, a query or a fragment.
+    pub url: String,
+    /// What they carry as `service.name`.
+    pub service: String,
+    /// Headers for the collector.
+    pub headers: Vec<(String, Secret)>,
 }
 
 /// The project of requests that name none.

@@ -83,6 +83,7 @@ pub(crate) fn described(provider: &Provider, with_key: bool) -> Value {
 /// `__` stands between levels. A name in the tree is found whatever its case and signs, because a
 /// variable cannot be called `MODELS__claude-haiku-4-5`.
 pub(crate) fn lay_environment(tree: &mut Node, environment: &[(String, String)], top_level: &[&str]) -> Vec<Stray> {
+    lay_standard(tree, environment);
     let mut stray = Vec::new();
     for (name, text) in environment {
         let Some(path) = name.strip_prefix(PREFIX) else { continue };
@@ -102,6 +103,24 @@ pub(crate) fn lay_environment(tree: &mut Node, environment: &[(String, String)],
         tree.set(&names, value(text, &origin));
     }
     stray
+}
+
+/// Lays the variables that every program with traces knows over the tree.
+fn lay_standard(tree: &mut Node, environment: &[(String, String)]) {
+    let variable = |wanted: &str| environment.iter().find(|(name, text)| name == wanted && !text.trim().is_empty());
+    let mut lay = |key: &str, name: &str, text: String| {
+        let origin = Origin::Variable { name: name.to_owned(), text: text.clone() };
+        tree.set(&["traces".to_owned(), key.to_owned()], Node { value: Value::text(text), origin });
+    };
+    if let Some((name, text)) = variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
+        lay("endpoint", name, text.trim().to_owned());
+    } else if let Some((name, text)) = variable("OTEL_EXPORTER_OTLP_ENDPOINT") {
+        // The general address is a base; only the one for traces is complete.
+        lay("endpoint", name, format!("{}/v1/traces", text.trim().trim_end_matches('/')));
+    }
+    if let Some((name, text)) = variable("OTEL_SERVICE_NAME") {
+        lay("service", name, text.trim().to_owned());
+    }
 }
 
 /// A variable that begins like ours but names no key.

@@ -26,7 +26,7 @@ mod value;
 
 pub use config::{
     Agent, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,
-    Service, Store,
+    Service, Store, Traces,
 };
 pub use file::{ConfigFile, candidates};
 pub use layers::Setting;

@@ -10,7 +10,7 @@ mod target;
 
 use crate::read::{Named, section};
 
-use faces::{RawAdmin, RawAgent, RawAlerts, RawCouncil, RawLog, RawService, RawShared, RawStore};
+use faces::{RawAdmin, RawAgent, RawAlerts, RawCouncil, RawLog, RawService, RawShared, RawStore, RawTraces};
 
 pub(crate) use policy::{JitterWord, RawBreaker, RawJitter, RawPolicy, RawStep, RawStepTable, StepWord, trigger_help};
 pub(crate) use project::{RawMatch, RawProject, RawRule};
@@ -57,6 +57,8 @@ section! {
         shared: RawShared,
         /// What is logged.
         log: RawLog,
+        /// Where OpenTelemetry traces are sent.
+        traces: RawTraces,
         /// Who is told when things go wrong.
         alerts: RawAlerts,
         /// The control API and the dashboard.

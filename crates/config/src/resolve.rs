@@ -10,6 +10,7 @@ mod models;
 mod policies;
 mod projects;
 mod steps;
+mod traces;
 mod vault;
 
 use std::sync::Arc;
@@ -57,6 +58,7 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
         store: faces::store(raw, report, vault)?,
         shared: faces::shared(raw, report, vault),
         decision_log: faces::decision_log(raw, report),
+        traces: traces::resolve(raw, report, vault),
         webhook: faces::webhook(raw, report, vault),
         admin_token,
     })

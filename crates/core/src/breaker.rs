@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::health::Verdict;
 use crate::time::Instant;
 use crate::window::Window;
 
@@ -140,6 +141,8 @@ pub enum Reason {
     ProbeFailed,
     /// The probes succeeded.
     ProbesSucceeded,
+    /// The endpoint fails its health checks.
+    HealthChecks,
 }
 
 /// A person's word over the breaker's own.
@@ -255,6 +258,20 @@ impl Breaker {
                 Outcome::Failure | Outcome::Degraded => self.suffer(permit.generation, mark, outcome, hint, now),
             },
         }
+    }
+
+    /// Takes the verdict of health checks. An unhealthy endpoint is refused at least until `until`,
+    /// by when the next verdict is due; should none come, probes decide again. A healthy one that
+    /// was refused for its health is probed at once: that its checks answer does not prove that it
+    /// serves. What traffic alone tripped is left to its cooldown.
+    pub fn checked(&self, verdict: Verdict, until: Instant, now: Instant) -> Option<Transition> {
+        self.change(|machine, settings| match verdict {
+            Verdict::Unhealthy => machine.refuse_unhealthy(settings, until, now),
+            Verdict::Healthy => {
+                machine.end_unhealthy(now);
+                None
+            }
+        })
     }
 
     /// What the breaker is doing now.
@@ -531,6 +548,7 @@ impl fmt::Display for Reason {
             Self::Ratio(percent) => write!(f, "{percent} % of recent attempts failed"),
             Self::ProbeFailed => f.write_str("a probe failed"),
             Self::ProbesSucceeded => f.write_str("the probes succeeded"),
+            Self::HealthChecks => f.write_str("the health checks fail"),
         }
     }
 }

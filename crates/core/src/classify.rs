@@ -150,11 +150,15 @@ fn decide(
         precedence: rule.precedence(),
         window: rule.window,
     });
-    let is_answer = evidence.surface == Surface::Http && is_whole_answer(evidence, text);
+    let is_answer = match evidence.surface {
+        Surface::Http => is_whole_answer(evidence, text),
+        Surface::Text => text.lower.starts_with(b"{") && is_whole_answer(evidence, text),
+        Surface::Network | Surface::Stream | Surface::Process => false,
+    };
     let by_rule = by_rule
         .filter(|verdict| !is_excuse(verdict, status))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
-    let by_status = status.and_then(status::meaning);
+    let by_status = status.filter(|_| !is_answer || evidence.status.is_some()).and_then(status::meaning);
     let by_transport = evidence.transport.map(|transport| transport_meaning(transport, evidence.surface));
     let by_exit = evidence.exit.and_then(exit_meaning);
     let others = [
@@ -173,18 +177,22 @@ fn decide(
         .chain(others)
         .reduce(|best, next| if next.precedence > best.precedence { next } else { best })
         .unwrap_or_else(|| {
-            let by_surface = surface::meaning(evidence, &text.lower, benign.is_some());
+            let by_surface = surface::meaning(evidence, &text.lower);
             let (kind, rule) = by_surface.unwrap_or((FailureKind::Unknown, benign.unwrap_or(NO_RULE)));
             Verdict { kind, rule: Cow::Borrowed(rule), precedence: 0, window: false }
         })
 }
 
-/// Whether a verdict blames the server in general terms while the status blames the caller:
-/// "returned 401, the endpoint may be temporarily unavailable".
+/// Whether a verdict blames the server or the network in general terms while the status blames
+/// the caller: "returned 401, the endpoint may be temporarily unavailable", "failed to fetch: 402".
+/// Whoever got a status has been connected.
 fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
-    verdict.kind == FailureKind::ServerError
-        && verdict.precedence <= rule::precedence(Weight::Class, FailureKind::ServerError)
-        && matches!(status, Some(401 | 402 | 403 | 404 | 407 | 429))
+    let contradicts = match verdict.kind {
+        FailureKind::ServerError => matches!(status, Some(401 | 402 | 403 | 404 | 407 | 429)),
+        FailureKind::NetworkTransient => matches!(status, Some(400..=407 | 413 | 415 | 422 | 429)),
+        _ => false,
+    };
+    contradicts && verdict.precedence <= rule::precedence(Weight::Class, verdict.kind)
 }
 
 /// Rate limit or quota, by the wait that was stated.
@@ -244,7 +252,7 @@ fn is_whole_answer(evidence: &Evidence<'_>, text: &Text) -> bool {
         "\"finishreason\": \"stop\"",
     ];
     let says = |words: &str| memchr::memmem::find(&text.lower, words.as_bytes()).is_some();
-    evidence.status.is_some_and(|status| status / 100 == 2)
+    evidence.status.is_none_or(|status| status / 100 == 2)
         && ENDINGS.into_iter().any(says)
         && !says("\"error\":{")
         && !says("\"error\": {")

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::breaker::Outcome;
+use crate::kind::FailureKind;
 use crate::time::Instant;
 use crate::window::Window;
 
@@ -20,6 +22,20 @@ pub enum Ping {
     Failed,
     /// The ping could not be made.
     NotMade,
+}
+
+impl Ping {
+    /// What an answer that came after `took` says; `failure` where it was a bad one.
+    ///
+    /// Who asks for less, for a key or for another path is there. Who says that it cannot serve is
+    /// not: that is what a health check is asked for, so overload counts as failing here.
+    pub const fn of(failure: Option<FailureKind>, took: Duration) -> Self {
+        let Some(kind) = failure else { return Self::Answered(took) };
+        match (kind, kind.endpoint_outcome()) {
+            (FailureKind::RateLimit, _) | (_, Outcome::Neutral | Outcome::Success) => Self::Answered(took),
+            (_, Outcome::Failure | Outcome::Degraded) => Self::Failed,
+        }
+    }
 }
 
 /// Whether it may be given work.
@@ -50,6 +66,12 @@ impl Health {
     /// Nothing known, so healthy; unhealthy once this share of pings failed (the seeds say 0.5).
     pub fn new(unhealthy_share: f64) -> Self {
         Self { window: Window::new(Self::WINDOW), latency: None, unhealthy_share }
+    }
+
+    /// The same for something that is pinged at this pace: it looks as many pings back.
+    pub fn pinged_every(every: Duration, unhealthy_share: f64) -> Self {
+        let pings = (Self::WINDOW.as_secs() / PING_EVERY.as_secs()) as u32;
+        Self { window: Window::new(every.saturating_mul(pings)), ..Self::new(unhealthy_share) }
     }
 
     /// Takes one ping.
@@ -128,6 +150,29 @@ mod tests {
         }
         assert_eq!(health.verdict(Instant::ORIGIN), Verdict::Unhealthy);
         assert_eq!(health.verdict(Instant::ORIGIN + 2 * Health::WINDOW), Verdict::Healthy);
+    }
+
+    #[test]
+    fn a_quicker_pace_looks_back_a_shorter_time() {
+        let mut health = Health::pinged_every(Duration::from_secs(1), 0.5);
+        let at = |secs| Instant::ORIGIN + Duration::from_secs(secs);
+        (0..60).for_each(|second| health.record(Ping::Answered(Duration::ZERO), at(second)));
+        (60..70).for_each(|second| health.record(Ping::Failed, at(second)));
+        assert_eq!(health.verdict(at(70)), Verdict::Unhealthy, "a minute of good pings does not hide ten bad ones");
+        (70..80).for_each(|second| health.record(Ping::Answered(Duration::ZERO), at(second)));
+        assert_eq!(health.verdict(at(80)), Verdict::Healthy);
+    }
+
+    #[test]
+    fn an_answer_that_refuses_us_is_an_answer() {
+        let took = Duration::from_millis(5);
+        for kind in [FailureKind::AuthError, FailureKind::InvalidRequest, FailureKind::RateLimit] {
+            assert_eq!(Ping::of(Some(kind), took), Ping::Answered(took), "{kind:?}");
+        }
+        for kind in [FailureKind::ServerError, FailureKind::Overloaded, FailureKind::Timeout, FailureKind::Unknown] {
+            assert_eq!(Ping::of(Some(kind), took), Ping::Failed, "{kind:?}");
+        }
+        assert_eq!(Ping::of(None, took), Ping::Answered(took));
     }
 
     #[test]

@@ -101,6 +101,8 @@ pub struct Timeouts {
     pub first_token: Duration,
     /// Between two signs of life of a streamed answer.
     pub idle: Duration,
+    /// Until a client that waits for a stream gets a heartbeat.
+    pub heartbeat: Duration,
 }
 
 /// One thing to do about a failure, perhaps only for one tool.
@@ -249,8 +251,9 @@ impl Policy {
         if self.journal > limits::JOURNAL {
             refuse("journal", "is longer than an hour".to_owned(), "a duration such as \"5m\", or \"0s\" for never");
         }
-        let Timeouts { connect, first_token, idle } = self.timeouts;
-        for (key, timeout) in [("connect", connect), ("first_token", first_token), ("idle", idle)] {
+        let Timeouts { connect, first_token, idle, heartbeat } = self.timeouts;
+        let timeouts = [("connect", connect), ("first_token", first_token), ("idle", idle), ("heartbeat", heartbeat)];
+        for (key, timeout) in timeouts {
             if timeout.is_zero() || timeout > limits::TIMEOUT {
                 let what = "is zero or longer than an hour".to_owned();
                 refuse(&format!("timeouts.{key}"), what, "a duration such as \"60s\"");

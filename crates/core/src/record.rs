@@ -303,8 +303,7 @@ mod tests {
     fn a_line_written_by_hand_is_the_line_serde_writes() {
         let bare = Record::new(Timestamp::from_millis(-1500), Event::Outcome, "a\"b\\c\n\u{1}ü".into());
         let place = Place { model: "sonnet\t".into(), endpoint: "anthropic".into() };
-        let climb =
-            Climb { reason: "manual".into(), from_usd_micros: Some(1), to_usd_micros: None };
+        let climb = Climb { reason: "manual".into(), from_usd_micros: Some(1), to_usd_micros: None };
         let full = Record {
             session: Some("s".into()),
             project: Some("p".into()),

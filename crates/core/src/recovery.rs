@@ -329,7 +329,9 @@ impl Recovery {
             endpoint.retries.refund();
             self.plan.session.give_back_retry();
         }
-        self.plan.session.finished_turn(usage);
+        if !self.plan.needs.free {
+            self.plan.session.finished_turn(usage);
+        }
         if self.plan.route.is_rung(self.at.model) || self.rolled_back {
             let rung = self.plan.route.model(self.at.model).filter(|_| self.plan.route.is_rung(self.at.model));
             self.plan.session.stick_to(rung.map(|model| Arc::clone(&model.name)));
@@ -351,6 +353,8 @@ impl Recovery {
                 endpoint.throttle.record(false, now);
             }
             match (failure.kind, failure.retry_after) {
+                // What one client's key has used up says nothing about another's.
+                (FailureKind::QuotaExhausted | FailureKind::RateLimit, _) if endpoint.keys_differ => {}
                 (FailureKind::QuotaExhausted, wait) => {
                     endpoint.set_aside(now + wait.unwrap_or(self.plan.policy.quota_rest));
                 }
@@ -378,14 +382,7 @@ impl Recovery {
     /// counted and charged like any other, and the end.
     pub fn broke_off(&mut self, failure: Failure, usage: Usage, world: &World, now: Instant) -> Decision {
         let decided = self.failed(failure, usage, world, now);
-        if let Some(endpoint) = self.paid_retry.take().and_then(|paid| world.endpoint(paid)) {
-            // What was paid for the step that is not taken goes back.
-            endpoint.retries.refund();
-            self.plan.session.give_back_retry();
-        }
-        if std::mem::take(&mut self.paid_fallback) {
-            self.plan.project.fallbacks.refund();
-        }
+        self.give_back(world);
         Decision { breaker: decided.breaker, ..self.give_up(Reason::AlreadyBegun) }
     }
 
@@ -425,6 +422,7 @@ impl Recovery {
             }
         }
         if !matches!(self.state, State::Done(_)) {
+            self.give_back(world);
             self.state = State::Done(Outcome::Cancelled);
         }
     }
@@ -465,10 +463,22 @@ impl Recovery {
     }
 
     fn settle(&self, running: &Running, usage: Usage) {
-        let price = self.plan.route.model(running.attempt.target.model.into()).and_then(|model| model.price);
+        let model = self.plan.route.model(running.attempt.target.model.into()).filter(|_| !self.plan.needs.free);
+        let price = model.and_then(|model| model.price);
         let cost = price.map_or(0, |price| price.cost_usd_micros(usage));
         self.plan.project.spend.settle(running.reserved_usd_micros, cost);
         self.plan.session.spend.settle(running.reserved_usd_micros, cost);
+    }
+
+    /// What was paid for a step that is not taken goes back.
+    fn give_back(&mut self, world: &World) {
+        if let Some(endpoint) = self.paid_retry.take().and_then(|paid| world.endpoint(paid)) {
+            endpoint.retries.refund();
+            self.plan.session.give_back_retry();
+        }
+        if std::mem::take(&mut self.paid_fallback) {
+            self.plan.project.fallbacks.refund();
+        }
     }
 
     /// A new run of the task: the same plan from the beginning, with its own time.

@@ -67,6 +67,8 @@ pub struct Needs {
     pub output_tokens: u32,
     /// Abilities beyond text.
     pub abilities: Abilities,
+    /// Nothing is generated, so nothing is paid for.
+    pub free: bool,
 }
 
 /// Why a model cannot take a request.

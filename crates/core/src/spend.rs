@@ -57,6 +57,13 @@ impl SpendBudget {
         ledger.settled_usd_micros = ledger.settled_usd_micros.saturating_add(actual_usd_micros);
     }
 
+    /// Goes on from what another budget has settled: its limit changed, what was spent did not.
+    pub fn carry_over(&self, before: &Self) {
+        let Ledger { settled_usd_micros, period, .. } = before.ledger();
+        let mut ledger = self.lock();
+        (ledger.settled_usd_micros, ledger.period) = (settled_usd_micros, period);
+    }
+
     /// Starts a new period: what was spent before no longer counts, what is held still does.
     pub fn roll(&self, period: u64) {
         let mut ledger = self.lock();

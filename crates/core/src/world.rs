@@ -31,6 +31,8 @@ pub struct Endpoint {
     pub retries: Allowance,
     /// Lets a share through while every breaker refuses.
     pub throttle: Throttle,
+    /// Clients bring their own keys: limits and quotas are theirs, not the endpoint's.
+    pub(crate) keys_differ: bool,
     /// The credential rests until then, in nanoseconds: its quota is exhausted.
     set_aside: AtomicU64,
     /// It asked to be left alone until then, in nanoseconds: its rate limit is reached.
@@ -127,10 +129,17 @@ impl Endpoint {
             breaker: Breaker::new(breaker, seed),
             retries: Allowance::for_retries(retry_share),
             throttle: Throttle::new(),
+            keys_differ: false,
             set_aside: AtomicU64::new(0),
             paused: AtomicU64::new(0),
             served: AtomicU64::new(0),
         }
+    }
+
+    /// The same where clients bring their own keys.
+    #[must_use]
+    pub fn with_clients_keys(self) -> Self {
+        Self { keys_differ: true, ..self }
     }
 
     /// Lets the credential rest until its quota returns. A later moment is never shortened.

@@ -112,8 +112,12 @@ impl Watch {
         if frame.is_comment() {
             return Seen::Preamble;
         }
+        let mark = self.known.sent.mark();
         let seen = self.see_data(frame, &frame.data());
         let broken = matches!(seen, Seen::Error | Seen::Malformed);
+        if broken {
+            self.known.sent.back_to(mark);
+        }
         self.known.broken |= broken;
         self.known.begun |= !broken && seen != Seen::ToolPart;
         seen

@@ -27,6 +27,12 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// As much of an error's body as is read: enough for every provider's words and most pages.
 const ERROR_BYTES_MAX: usize = 256 * 1024;
 
+/// An error whose words do not come soon is acted upon without them.
+const ERROR_TIME: Duration = Duration::from_secs(5);
+
+/// Whole answers of thinking models take a minute or two.
+const WHOLE_TIME_MIN: Duration = Duration::from_secs(120);
+
 /// What a stream holds back at most before its first content, or inside a tool call.
 pub(crate) const HELD_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -69,14 +75,23 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     let endpoint = operation.snapshot.config.endpoint(target.endpoint).ok_or_else(unknown)?;
     let model = operation.recovery().plan().route.model(target.model.into()).ok_or_else(unknown)?;
     let served = model.endpoints.get(usize::from(target.served)).ok_or_else(unknown)?;
-    let request = request::build(&operation.call, endpoint, model, served, body)?;
+    let mut request = request::build(&operation.call, endpoint, model, served, body)?;
+    if let Some(trace) = operation.trace() {
+        trace.mark(request.headers_mut());
+    }
     let version = if endpoint.http2 { Version::Http2 } else { Version::Http1 };
     let limit = head_limit(operation, attempt);
     let sent =
         timeout_at(operation.engine.clock.tokio(limit), operation.engine.upstream().send(request, version)).await;
     let response = sent.unwrap_or_else(|_| Err(silent(Transport::ResponseTimeout)))?;
-    let (parts, incoming) = response.into_parts();
+    let (mut parts, incoming) = response.into_parts();
+    if let Some(trace) = operation.trace() {
+        trace.responded(parts.status);
+    }
     let mut body = Body { unpack: Unpack::of(&parts.headers), incoming };
+    if body.unpack.is_some() {
+        parts.headers.remove(CONTENT_ENCODING);
+    }
     let fine = match operation.call.route.operation {
         Asked::Generate(_) | Asked::CountTokens | Asked::Embed => parts.status.is_success(),
         Asked::ListModels | Asked::Other => parts.status.as_u16() < 400,
@@ -85,8 +100,7 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
         return Ok((parts, body));
     }
     // What an error says helps; that it stops in the middle does not matter.
-    let idle = operation.policy().timeouts.idle;
-    let (said, _) = body.read(ERROR_BYTES_MAX, idle, limit, operation).await;
+    let (said, _) = body.read(ERROR_BYTES_MAX, ERROR_TIME, limit, operation).await;
     Err(Trouble::response(parts.status, parts.headers, said))
 }
 
@@ -109,7 +123,10 @@ pub(crate) async fn whole(
     let checked = whole::check(format, &bytes);
     let used = checked.usage.map_or(began, core_usage);
     match checked.problem {
-        None => Ok(Whole { status: parts.status, headers: parts.headers, body: bytes, usage: checked.usage }),
+        None => {
+            let usage = checked.usage.or(Some(estimate(began, &bytes)));
+            Ok(Whole { status: parts.status, headers: parts.headers, body: bytes, usage })
+        }
         Some(Problem::ErrorInside) => Err(Trouble::bad_answer(parts.status, parts.headers, bytes)),
         Some(Problem::NotJson) => Err(bad_output("the answer is not valid JSON", &parts, &bytes).with_usage(used)),
         Some(Problem::Empty) => {
@@ -153,8 +170,8 @@ impl Opened {
                 let seen = self.watch.see(&frame);
                 self.tokens_seen += u64::from(matches!(seen, Seen::Content | Seen::ToolPart | Seen::ToolWhole));
                 return match seen {
-                    Seen::Error => Err(self.error_event(&frame)),
-                    Seen::Malformed => Err(self.malformed()),
+                    Seen::Error => Err(self.error_event(operation, &frame)),
+                    Seen::Malformed => Err(self.malformed(operation)),
                     seen => Ok(Some((frame, seen))),
                 };
             }
@@ -162,33 +179,36 @@ impl Opened {
             let limit = idle.min(until);
             let chunk = match timeout_at(operation.engine.clock.tokio(limit), self.body.chunk()).await {
                 Err(_) if self.watch.is_whole() => return Ok(None),
-                Err(_) => return Err(self.charged(silent(Transport::IdleTimeout).in_stream())),
+                Err(_) if self.tokens_seen == 0 => {
+                    return Err(self.charged(operation, silent(Transport::ResponseTimeout)));
+                }
+                Err(_) => return Err(self.charged(operation, silent(Transport::IdleTimeout).in_stream())),
                 Ok(Err(_)) if self.watch.is_whole() => return Ok(None),
-                Ok(Err(trouble)) => return Err(self.charged(trouble)),
+                Ok(Err(trouble)) => return Err(self.charged(operation, trouble)),
                 Ok(Ok(chunk)) => chunk,
             };
-            let Some(chunk) = chunk else { return self.ended() };
+            let Some(chunk) = chunk else { return self.ended(operation) };
             if self.frames.feed(chunk).is_err() {
-                return Err(self.charged(bad_stream("an event of the stream is too long")));
+                return Err(self.charged(operation, bad_stream("an event of the stream is too long")));
             }
         }
     }
 
-    fn ended(&mut self) -> Result<Option<(steadfast_dialect::Frame, Seen)>, Trouble> {
+    fn ended(&self, operation: &Operation) -> Result<Option<(steadfast_dialect::Frame, Seen)>, Trouble> {
         if self.watch.is_whole() {
             return Ok(None);
         }
         let words = "stream closed before the terminal event: the response ended prematurely".to_owned();
-        Err(self.charged(Trouble::transport(Transport::BodyCut, words).in_stream()))
+        Err(self.charged(operation, Trouble::transport(Transport::BodyCut, words).in_stream()))
     }
 
-    fn error_event(&self, frame: &steadfast_dialect::Frame) -> Trouble {
+    fn error_event(&self, operation: &Operation, frame: &steadfast_dialect::Frame) -> Trouble {
         let said = Bytes::from(frame.data().into_owned());
-        self.charged(Trouble { surface: steadfast_core::Surface::Stream, ..bad_stream("") }.saying(said))
+        self.charged(operation, Trouble { surface: steadfast_core::Surface::Stream, ..bad_stream("") }.saying(said))
     }
 
-    fn malformed(&self) -> Trouble {
-        self.charged(bad_stream("malformed event in the stream: the data is not valid JSON"))
+    fn malformed(&self, operation: &Operation) -> Trouble {
+        self.charged(operation, bad_stream("malformed event in the stream: the data is not valid JSON"))
     }
 
     /// What the attempt cost so far: as the provider counted, or as far as can be told.
@@ -202,10 +222,8 @@ impl Opened {
         }
     }
 
-    fn charged(&self, trouble: Trouble) -> Trouble {
-        let counted = self.watch.usage().map_or(Usage::default(), core_usage);
-        let output_tokens = counted.output_tokens.max(self.tokens_seen);
-        trouble.with_usage(Usage { output_tokens, ..counted })
+    fn charged(&self, operation: &Operation, trouble: Trouble) -> Trouble {
+        trouble.with_usage(self.usage(operation))
     }
 }
 
@@ -257,8 +275,16 @@ impl Body {
     }
 
     /// The next chunk of an answer nobody looks into.
-    pub(crate) async fn pass(&mut self) -> Result<Option<Bytes>, Trouble> {
-        self.chunk().await
+    pub(crate) async fn pass(&mut self, operation: &Operation) -> Result<Option<Bytes>, Trouble> {
+        let clock = &operation.engine.clock;
+        let limit = clock.now() + operation.policy().timeouts.first_token;
+        let next = timeout_at(clock.tokio(limit), self.chunk()).await;
+        next.unwrap_or_else(|_| Err(silent(Transport::IdleTimeout).in_stream()))
+    }
+
+    /// Whether its bytes are passed on as they came.
+    pub(crate) const fn is_as_it_came(&self) -> bool {
+        self.unpack.is_none()
     }
 }
 
@@ -268,11 +294,16 @@ impl Trouble {
     }
 }
 
-/// How long the head of the response may take: streams begin soon, whole answers when they are done.
+/// How long the head of the response may take: streams begin soon, whole answers when they are
+/// done. A silent upstream must leave time for another: half of what is left, or two minutes where
+/// that is more.
 fn head_limit(operation: &Operation, attempt: &Attempt) -> Instant {
-    let now = operation.engine.clock.now();
-    let first = operation.policy().timeouts.first_token;
-    if operation.call.envelope.stream { attempt.deadline.min(now + first) } else { attempt.deadline }
+    let began = operation.attempt_began();
+    if operation.call.envelope.stream {
+        return attempt.deadline.min(began + operation.policy().timeouts.first_token);
+    }
+    let share = (began.until(attempt.deadline) / 2).max(WHOLE_TIME_MIN);
+    attempt.deadline.min(began + share)
 }
 
 /// Whether a response is a stream at all: some providers answer a streaming request in one piece.
@@ -300,9 +331,12 @@ fn bad_output(words: &str, parts: &Parts, body: &[u8]) -> Trouble {
     const SHOWN_BYTES: usize = 4 * 1024;
     let shown = String::from_utf8_lossy(&body[..body.len().min(SHOWN_BYTES)]);
     let said = if shown.trim_start().starts_with('<') { shown.into_owned() } else { words.to_owned() };
-    let mut headers = parts.headers.clone();
-    headers.remove(CONTENT_ENCODING);
-    Trouble::bad_answer(parts.status, headers, said.into())
+    Trouble::bad_answer(parts.status, parts.headers.clone(), said.into())
+}
+
+/// What an answer cost whose provider does not say: about four bytes of it a token.
+fn estimate(asked: Usage, answer: &[u8]) -> steadfast_dialect::watch::Usage {
+    steadfast_dialect::watch::Usage { input_tokens: asked.input_tokens, output_tokens: answer.len() as u64 / 4 }
 }
 
 pub(crate) fn core_usage(usage: steadfast_dialect::watch::Usage) -> Usage {

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use steadfast_core::policy::StreamMode;
 use steadfast_core::recovery::Attempt;
-use steadfast_core::{FailureKind, Instant};
 use steadfast_dialect::splice::{self, Mode, Splice};
-use steadfast_dialect::{Format, Operation as Asked, Seen, Watch, error};
+use steadfast_dialect::{Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
 use tokio::sync::oneshot;
 
 use crate::attempt::{self, Began, HELD_BYTES_MAX, Opened, Whole};
@@ -31,9 +31,10 @@ const TAIL: std::time::Duration = std::time::Duration::from_millis(500);
 pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut gone: oneshot::Receiver<()>) -> Reply {
     loop {
         let next = tokio::select! {
+            // The client first: what follows a failure at once must not be started for nobody.
             biased;
-            next = operation.next() => next,
             _ = &mut gone => return nobody(),
+            next = operation.next() => next,
         };
         let attempt = match next {
             Next::Attempt(attempt) => attempt,
@@ -76,12 +77,21 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
         };
         match attempt::send(&operation, &attempt, &operation.call.body).await {
             Ok((parts, mut body)) => {
-                out.begin(parts.status, answer_headers(&operation, parts.headers));
-                operation.succeeded(None);
-                // An end before the end cannot be told in a format nobody knows: the connection is
-                // cut, as it would be without us.
-                while let Ok(Some(chunk)) = body.pass().await {
-                    out.send(chunk).await;
+                let length = parts.headers.get(CONTENT_LENGTH).filter(|_| body.is_as_it_came()).cloned();
+                let mut headers = answer_headers(&operation, parts.headers);
+                if let Some(length) = length {
+                    headers.insert(CONTENT_LENGTH, length);
+                }
+                out.begin(parts.status, headers);
+                loop {
+                    match body.pass(&operation).await {
+                        Ok(Some(chunk)) => out.send(chunk).await,
+                        Ok(None) => break operation.succeeded(None),
+                        Err(trouble) => {
+                            drop(operation.broke_off(trouble));
+                            break out.break_off();
+                        }
+                    }
                 }
                 return;
             }
@@ -99,13 +109,16 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
     let mode = operation.mode;
     let keeps_text = matches!(mode, StreamMode::Regenerate | StreamMode::Resume);
     // The message that is open at the client, once content has reached it.
-    let mut open: Option<Watch> = None;
+    let mut open: Option<Open> = None;
     loop {
         let attempt = match operation.next().await {
             Next::Attempt(attempt) => attempt,
-            Next::Failed(verdict) => return fail(&operation, *verdict, format, open.as_ref(), &out).await,
+            Next::Failed(verdict) => {
+                let open = open.as_ref().map(|open| &open.now);
+                return fail(&operation, *verdict, format, open, &out).await;
+            }
         };
-        let (body, splice) = match &open {
+        let (body, seam) = match &open {
             None => (attempt_body(&operation, &attempt, Some(format)), None),
             Some(open) => going_on(&operation, &attempt, format, open),
         };
@@ -126,7 +139,7 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
                 continue;
             }
         };
-        match relay(&mut operation, &attempt, opened, splice, &out).await {
+        match relay(&mut operation, &attempt, opened, seam, &out).await {
             End::Served => return,
             End::Before(trouble) => operation.failed(*trouble),
             End::After(trouble, watch) => {
@@ -140,10 +153,13 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
                     return fail(&operation, *verdict, format, Some(&watch), &out).await;
                 }
                 operation.failed(*trouble);
+                let mut broken = Open { at_break: (*watch).clone(), now: *watch };
                 if mode == StreamMode::Regenerate {
-                    out.send(splice::mark(format, &watch).into()).await;
+                    let mark: Bytes = splice::mark(format, &broken.now).into();
+                    broken.saw(&mark, operation.call.envelope.framing);
+                    out.send(mark).await;
                 }
-                open = Some(*watch);
+                open = Some(broken);
             }
         }
     }
@@ -176,34 +192,38 @@ async fn relay(
     operation: &mut Operation,
     attempt: &Attempt,
     mut opened: Box<Opened>,
-    mut splice: Option<Box<Splice>>,
+    mut seam: Option<Box<Seam>>,
     out: &Out,
 ) -> End {
-    let began = operation.engine.clock.now();
-    let first_limit = attempt.deadline.min(began + operation.policy().timeouts.first_token);
+    let timeouts = operation.policy().timeouts;
+    let first_limit = attempt.deadline.min(operation.attempt_began() + timeouts.first_token);
+    let mut last_content = first_limit;
     let mut holding = Holding { pieces: Vec::new(), bytes: 0, committed: false, tool_open: false, first_seen: false };
     let mut safe = operation.mode == StreamMode::Safe;
     loop {
         let until = match (holding.first_seen, holding.committed) {
             (false, _) => first_limit,
             (true, false) => attempt.deadline,
-            // What flows is not cut off because it is long.
-            (true, true) => Instant::FAR_FUTURE,
+            // What flows is not cut off because it is long; but pings alone are no flow.
+            (true, true) => last_content + timeouts.first_token.max(timeouts.idle),
         };
         let (frame, seen) = match opened.next(operation, until).await {
             Ok(Some(next)) => next,
-            Ok(None) => return served(operation, opened, holding, out).await,
-            Err(trouble) => return broken(trouble, opened, &holding),
+            Ok(None) => return served(operation, *opened, holding, seam, out).await,
+            Err(trouble) => return broken(trouble, *opened, seam, &holding),
         };
         operation.note_tokens(opened.tokens_seen);
-        let piece = match &mut splice {
+        if seen != Seen::Preamble {
+            last_content = operation.engine.clock.now();
+        }
+        let piece = match &mut seam {
             None => frame.raw.clone(),
-            Some(splice) => match splice.feed(&frame, &seen) {
+            Some(sewn) => match sewn.splice.feed(&frame, &seen) {
                 Ok(piece) => piece,
-                Err(_) => return broken(diverged(), opened, &holding),
+                Err(_) => return broken(charged(diverged(), &opened, operation), *opened, seam, &holding),
             },
         };
-        let caught_up = splice.as_ref().is_none_or(|splice| splice.caught_up());
+        let caught_up = seam.as_ref().is_none_or(|seam| seam.splice.caught_up());
         let release = match seen {
             Seen::Content => {
                 if !std::mem::replace(&mut holding.first_seen, true) {
@@ -221,8 +241,8 @@ async fn relay(
             }
             Seen::Preamble => holding.committed && !holding.tool_open,
             Seen::End => {
-                if !opened.watch.has_content() && !holding.committed {
-                    return broken(empty(), opened, &holding);
+                if !opened.watch.has_content() && !holding.committed && !continues(seam.as_deref()) {
+                    return broken(charged(empty(), &opened, operation), *opened, seam, &holding);
                 }
                 true
             }
@@ -238,30 +258,34 @@ async fn relay(
                     keep_until_delivered(operation, &opened, &holding, out);
                 }
             }
-            commit(operation, &mut opened, &mut holding, out).await;
+            commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
         }
         if holding.bytes > HELD_BYTES_MAX {
             if safe && !holding.tool_open {
                 // Memory is bounded: a turn this long goes on as it comes.
                 safe = false;
-                commit(operation, &mut opened, &mut holding, out).await;
+                commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
             } else {
-                return broken(too_much(), opened, &holding);
+                return broken(charged(too_much(), &opened, operation), *opened, seam, &holding);
             }
         }
         if ended {
-            return tail(operation, opened, splice, out).await;
+            return tail(operation, *opened, seam, out).await;
         }
     }
 }
 
 /// What follows the terminal event belongs to the answer, and cannot spoil it any more.
-async fn tail(operation: &Operation, mut opened: Box<Opened>, mut splice: Option<Box<Splice>>, out: &Out) -> End {
-    let until = operation.engine.clock.now() + TAIL;
-    while let Ok(Some((frame, seen))) = opened.next(operation, until).await {
-        let piece = match &mut splice {
+async fn tail(operation: &Operation, mut opened: Opened, mut seam: Option<Box<Seam>>, out: &Out) -> End {
+    let mut patience = TAIL;
+    loop {
+        let until = operation.engine.clock.now() + patience;
+        let Ok(Some((frame, seen))) = opened.next(operation, until).await else { break };
+        // Some servers say that they are finished with every piece.
+        patience = if seen == Seen::Preamble { TAIL } else { operation.policy().timeouts.idle };
+        let piece = match &mut seam {
             None => Some(frame.raw.clone()),
-            Some(splice) => splice.feed(&frame, &seen).ok(),
+            Some(seam) => seam.splice.feed(&frame, &seen).ok(),
         };
         out.send(piece.unwrap_or_default()).await;
     }
@@ -271,32 +295,80 @@ async fn tail(operation: &Operation, mut opened: Box<Opened>, mut splice: Option
 }
 
 /// The stream ended whole without an event of its own for it.
-async fn served(operation: &mut Operation, mut opened: Box<Opened>, mut holding: Holding, out: &Out) -> End {
-    if !opened.watch.has_content() && !holding.committed {
-        return broken(empty(), opened, &holding);
+async fn served(
+    operation: &mut Operation,
+    mut opened: Opened,
+    mut holding: Holding,
+    mut seam: Option<Box<Seam>>,
+    out: &Out,
+) -> End {
+    if !opened.watch.has_content() && !holding.committed && !continues(seam.as_deref()) {
+        return broken(charged(empty(), &opened, operation), opened, seam, &holding);
     }
     operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
-    let rest = opened.frames.rest();
-    holding.hold(rest);
-    commit(operation, &mut opened, &mut holding, out).await;
+    holding.hold(opened.frames.rest());
+    commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
     End::Served
 }
 
-fn broken(trouble: Trouble, opened: Box<Opened>, holding: &Holding) -> End {
+fn broken(trouble: Trouble, opened: Opened, seam: Option<Box<Seam>>, holding: &Holding) -> End {
     let trouble = Box::new(trouble);
-    if holding.committed { End::After(trouble, Box::new(opened.watch)) } else { End::Before(trouble) }
+    if !holding.committed {
+        return End::Before(trouble);
+    }
+    // The message that is open at the client: of several streams it is made from, not the last one.
+    let open = seam.map_or(opened.watch, |seam| seam.open.now);
+    End::After(trouble, Box::new(open))
 }
 
 /// From here on the client knows.
-async fn commit(operation: &Operation, opened: &mut Opened, holding: &mut Holding, out: &Out) {
+async fn commit(operation: &Operation, opened: &mut Opened, holding: &mut Holding, seam: Option<&mut Seam>, out: &Out) {
     // Taken, because the values hold on to the buffer that the head was read into.
     let said = std::mem::take(&mut opened.headers);
     if !std::mem::replace(&mut holding.committed, true) && !out.has_begun() {
         out.begin(opened.status, answer_headers(operation, said));
     }
     holding.bytes = 0;
+    if let Some(seam) = seam {
+        holding.pieces.iter().for_each(|piece| seam.went_out(piece));
+    }
     for piece in holding.pieces.drain(..) {
         out.send(piece).await;
+    }
+}
+
+/// The message that is open at the client.
+#[derive(Clone)]
+struct Open {
+    /// As it was when its last stream broke.
+    at_break: Watch,
+    /// With everything that has gone out since.
+    now: Watch,
+}
+
+impl Open {
+    fn saw(&mut self, piece: &Bytes, framing: Framing) {
+        let mut frames = Frames::new(framing);
+        // What we made ourselves is whole frames, and not too long.
+        if frames.feed(piece.clone()).is_ok() {
+            while let Some(frame) = frames.next() {
+                self.now.see(&frame);
+            }
+        }
+    }
+}
+
+/// Where a new stream is sewn into the message that is open at the client.
+struct Seam {
+    mode: Mode,
+    splice: Splice,
+    open: Open,
+    framing: Framing,
+}
+
+impl Seam {
+    fn went_out(&mut self, piece: &Bytes) {
+        self.open.saw(piece, self.framing);
     }
 }
 
@@ -310,18 +382,23 @@ impl Holding {
 }
 
 /// The request that goes on with an open message, and how its answer is put into it.
-fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Watch) -> (Bytes, Option<Box<Splice>>) {
+fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Open) -> (Bytes, Option<Box<Seam>>) {
     let plain = operation.call.body.clone();
-    let splice = |mode| Some(Box::new(Splice::new(format, mode, open.clone())));
+    let framing = operation.call.envelope.framing;
+    let seam = |mode, from: &Watch| {
+        let splice = Splice::new(format, mode, from.clone());
+        Some(Box::new(Seam { mode, splice, open: open.clone(), framing }))
+    };
     if operation.mode == StreamMode::Regenerate {
-        return (plain, splice(Mode::Again));
+        // The splice knows that the mark came after the break.
+        return (plain, seam(Mode::Again, &open.at_break));
     }
     let model = operation.recovery().plan().route.model(attempt.target.model.into());
-    let text = open.sent().text();
+    let text = open.now.sent().text();
     let prefilled = model.zip(text).and_then(|(model, text)| splice::prefilled(format, &plain, &model.name, text));
     match prefilled {
-        Some(body) => (body.into(), splice(Mode::Prefilled)),
-        None => (plain, splice(Mode::Reproduced)),
+        Some(body) => (body.into(), seam(Mode::Prefilled, &open.now)),
+        None => (plain, seam(Mode::Reproduced, &open.now)),
     }
 }
 
@@ -355,7 +432,11 @@ fn answer_headers(operation: &Operation, mut said: HeaderMap) -> HeaderMap {
 
 /// The final failure, in the client's own format.
 pub(crate) fn refuse(operation: &Operation, verdict: Verdict) -> Reply {
-    verdict.reply(operation.call.route.family, operation.headers(), &operation.call.id)
+    let (family, headers) = (operation.call.route.family, operation.headers());
+    if operation.leaves_retries_to_client() {
+        return verdict.pass_on(family, headers, &operation.call.id);
+    }
+    verdict.reply(family, headers, &operation.call.id)
 }
 
 /// The final failure of a stream: with a status of its own, or as an event where that is spent.
@@ -388,7 +469,8 @@ fn keep(operation: &Operation, reply: &Reply) {
 /// A turn that is whole before any of it is sent is kept until the client has it all.
 fn keep_until_delivered(operation: &Operation, opened: &Opened, holding: &Holding, out: &Out) {
     let keep_for = operation.policy().journal;
-    if keep_for.is_zero() {
+    // The end of an array comes after its last element.
+    if keep_for.is_zero() || operation.call.envelope.framing == Framing::JsonArray {
         return;
     }
     let mut headers = answer_headers(operation, opened.headers.clone());
@@ -416,6 +498,16 @@ pub(crate) const fn operation_name(asked: Asked) -> &'static str {
     }
 }
 
+/// Whether a stream only goes on with what was sent: having nothing to add is an answer then.
+fn continues(seam: Option<&Seam>) -> bool {
+    seam.is_some_and(|seam| seam.mode == Mode::Prefilled)
+}
+
+/// An answer of no use is paid for all the same.
+fn charged(trouble: Trouble, opened: &Opened, operation: &Operation) -> Trouble {
+    trouble.with_usage(opened.usage(operation))
+}
+
 fn empty() -> Trouble {
     bad("empty response: the stream ended without any content")
 }
@@ -425,11 +517,10 @@ fn diverged() -> Trouble {
 }
 
 fn too_much() -> Trouble {
-    bad("a tool call of the answer is larger than any may be")
+    bad("what must be held back of the answer is larger than any may be")
 }
 
 fn bad(words: &'static str) -> Trouble {
-    debug_assert!(FailureKind::ALL.contains(&FailureKind::BadOutput));
     Trouble::bad_answer(StatusCode::OK, HeaderMap::new(), Bytes::from_static(words.as_bytes()))
 }
 

@@ -8,6 +8,7 @@ mod attempt;
 mod call;
 mod clock;
 mod drive;
+mod health;
 mod journal;
 mod log;
 mod metrics;
@@ -18,6 +19,7 @@ mod reply;
 mod request;
 mod sessions;
 mod snapshot;
+mod traces;
 mod trouble;
 mod unpack;
 mod upstream;
@@ -44,17 +46,19 @@ use tokio::sync::oneshot;
 pub use call::{Call, Wishes};
 pub use clock::Clock;
 pub use log::{LogWriter, old};
-pub use relay::Relay;
+pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
 pub use snapshot::{BadRules, Snapshot, dialect_of};
 
 use crate::drive::operation_name;
+use crate::health::Checks;
 use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::operation::Operation;
 use crate::outliving::Outliving;
-use crate::relay::Out;
+use crate::relay::{Heartbeat, Out};
 use crate::sessions::Sessions;
+use crate::traces::{Trace, Tracer};
 use crate::upstream::Upstream;
 
 /// Everything requests share.
@@ -63,6 +67,8 @@ pub struct Engine {
     snapshot: ArcSwap<Snapshot>,
     upstream: ArcSwap<Upstream>,
     log: ArcSwapOption<LogWriter>,
+    tracer: ArcSwapOption<Tracer>,
+    checks: Checks,
     pub(crate) clock: Clock,
     pub(crate) sessions: Sessions,
     pub(crate) journal: Journal,
@@ -93,25 +99,33 @@ impl Engine {
         let log = config.decision_log.as_ref().map(open_log).transpose()?;
         let connect = connect_timeout(&config);
         let snapshot = Snapshot::new(config)?;
-        Ok(Arc::new(Self {
-            upstream: ArcSwap::from_pointee(Upstream::new(connect)),
+        let (upstream, metrics) = (Upstream::new(connect), Metrics::default());
+        let tracer = snapshot.config.traces.clone();
+        let tracer = tracer.map(|traces| Tracer::start(traces, upstream.clone(), Arc::clone(&metrics.spans_lost)));
+        let engine = Arc::new(Self {
+            upstream: ArcSwap::from_pointee(upstream),
             snapshot: ArcSwap::from_pointee(snapshot),
             log: ArcSwapOption::from_pointee(log),
+            tracer: ArcSwapOption::new(tracer),
+            checks: Checks::default(),
             clock: Clock::start(),
             sessions: Sessions::default(),
             journal: Journal::default(),
-            metrics: Metrics::default(),
+            metrics,
             words: words(),
-        }))
+        });
+        engine.checks.follow(&engine, &engine.snapshot());
+        Ok(engine)
     }
 
     /// Puts another configuration in force for requests that come from now on.
-    pub fn reload(&self, config: Config) -> Result<(), EngineError> {
+    pub fn reload(self: &Arc<Self>, config: Config) -> Result<(), EngineError> {
         let before = self.snapshot();
         let log_changed = before.config.decision_log != config.decision_log;
         let log = config.decision_log.as_ref().filter(|_| log_changed).map(open_log).transpose()?;
         let connect = connect_timeout(&config);
         let connect_changed = connect_timeout(&before.config) != connect;
+        let traces = (before.config.traces != config.traces).then(|| config.traces.clone());
         self.snapshot.store(Arc::new(before.next(config)?));
         if log_changed {
             self.log.store(log.map(Arc::new));
@@ -119,6 +133,12 @@ impl Engine {
         if connect_changed {
             self.upstream.store(Arc::new(Upstream::new(connect)));
         }
+        if let Some(traces) = traces {
+            let (upstream, lost) = (self.upstream.load(), &self.metrics.spans_lost);
+            let start = |traces| Tracer::start(traces, Upstream::clone(&upstream), Arc::clone(lost));
+            self.tracer.store(traces.map(start));
+        }
+        self.checks.follow(self, &self.snapshot());
         Ok(())
     }
 
@@ -139,6 +159,9 @@ impl Engine {
             && let Some(kept) = self.journal.take(self.journal.key(&call), self.clock.now())
         {
             self.metrics.journal_hits.fetch_add(1, Ordering::Relaxed);
+            if let Some(tracer) = self.tracer().as_ref() {
+                Trace::kept(tracer, &call);
+            }
             return Reply { status: kept.status, headers: kept.headers, body: ReplyBody::Whole(kept.body) };
         }
         let operation = match Operation::plan(self, Arc::clone(&call)) {
@@ -150,7 +173,8 @@ impl Engine {
             Asked::Generate(format) if call.envelope.stream => {
                 let out = Out::default();
                 let framing = call.envelope.framing;
-                let beat = Some(heartbeat::bytes(format, framing));
+                let every = operation.policy().timeouts.heartbeat;
+                let beat = Some(Heartbeat { bytes: heartbeat::bytes(format, framing), every });
                 let driver = Box::pin(drive::stream(operation, format, out.clone()));
                 Relay::reply(self, out, driver, beat, early_head(&call, framing)).await
             }
@@ -178,6 +202,16 @@ impl Engine {
         if let Some(log) = self.log.load_full() {
             log.flush();
         }
+    }
+
+    /// Ends what the engine does by itself, and sends and writes what is still on its way. Requests
+    /// are over by now.
+    pub async fn stop(&self) {
+        self.checks.stop();
+        if let Some(tracer) = self.tracer.load_full() {
+            tracer.flush().await;
+        }
+        self.flush();
     }
 
     /// An answer that nobody looks into.
@@ -208,6 +242,10 @@ impl Engine {
 
     pub(crate) fn log(&self) -> Guard<Option<Arc<LogWriter>>> {
         self.log.load()
+    }
+
+    pub(crate) fn tracer(&self) -> Guard<Option<Arc<Tracer>>> {
+        self.tracer.load()
     }
 
     pub(crate) fn forget_kept(&self, key: journal::Key) {

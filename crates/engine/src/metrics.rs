@@ -16,7 +16,7 @@ use crate::snapshot::Snapshot;
 
 /// Everything that is counted.
 #[derive(Debug)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     /// Requests by operation, model and outcome.
     pub(crate) requests: Counters<3>,
     /// Attempts by endpoint and how they ended: `ok` or a kind.
@@ -37,6 +37,8 @@ pub struct Metrics {
     pub(crate) journal_hits: AtomicU64,
     /// Lines of the decision log that were lost because the disk did not keep up.
     pub(crate) log_lost: AtomicU64,
+    /// Spans of traces that were lost because the collector did not take them.
+    pub(crate) spans_lost: Arc<AtomicU64>,
 }
 
 /// A counter per set of label values.
@@ -69,13 +71,14 @@ impl Default for Metrics {
             streams_open: AtomicI64::new(0),
             journal_hits: AtomicU64::new(0),
             log_lost: AtomicU64::new(0),
+            spans_lost: Arc::default(),
         }
     }
 }
 
 impl Metrics {
     /// Everything as Prometheus reads it.
-    pub fn render(&self, snapshot: &Snapshot, now: Instant) -> String {
+    pub(crate) fn render(&self, snapshot: &Snapshot, now: Instant) -> String {
         let mut out = String::with_capacity(8 * 1024);
         self.requests.render("steadfast_requests_total", "Requests by how they ended.", &mut out);
         self.attempts.render("steadfast_attempts_total", "Upstream attempts by how they ended.", &mut out);
@@ -93,6 +96,8 @@ impl Metrics {
         gauge(&mut out, "steadfast_journal_hits_total", "Answers from the journal.", "counter", hits);
         let lost = self.log_lost.load(Ordering::Relaxed) as i64;
         gauge(&mut out, "steadfast_log_lines_lost_total", "Lines of the decision log lost.", "counter", lost);
+        let lost = self.spans_lost.load(Ordering::Relaxed) as i64;
+        gauge(&mut out, "steadfast_trace_spans_lost_total", "Spans no collector took.", "counter", lost);
         let name = "steadfast_breaker_open";
         _ = writeln!(
             out,
@@ -102,7 +107,7 @@ impl Metrics {
             let value = match endpoint.breaker.state(now) {
                 State::Closed => "0",
                 State::Open { .. } => "1",
-                State::HalfOpen { .. } => "0.5",
+                State::HalfOpen => "0.5",
             };
             _ = writeln!(out, "{name}{{endpoint=\"{}\"}} {value}", escaped(&endpoint.name));
         }

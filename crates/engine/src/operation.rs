@@ -14,15 +14,17 @@ use steadfast_core::decision::{Decision, Reason, Target};
 use steadfast_core::policy::{Policy, StepTable, StreamMode};
 use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::recovery::{Action, Attempt, Face, Outcome, Plan, Recovery};
-use steadfast_core::route::{Abilities, Needs};
+use steadfast_core::route::{Abilities, Needs, Route};
 use steadfast_core::world::{Session, Turn, World};
-use steadfast_core::{Failure, Instant};
+use steadfast_core::{Failure, FailureKind, Instant};
 use steadfast_dialect::Operation as Asked;
 
 use crate::Engine;
 use crate::call::Call;
+use crate::drive::operation_name;
 use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, STEPS, Verdict};
 use crate::snapshot::Snapshot;
+use crate::traces::Trace;
 use crate::trouble::Trouble;
 
 /// The most output tokens reserved for a request that does not say.
@@ -49,6 +51,8 @@ pub(crate) struct Operation {
     last: Option<Trouble>,
     tokens_seen: u64,
     over: bool,
+    /// Where traces are sent and the caller wants one.
+    trace: Option<Box<Trace>>,
 }
 
 /// What the driver does next.
@@ -65,7 +69,7 @@ impl Operation {
         let configured = snapshot.config.project(Some(&call.project));
         let plain = !snapshot.config.enabled || !configured.enabled;
         let policy = if plain { plain_policy(&configured.policy) } else { effective_policy(&configured.policy, &call) };
-        let name = call.envelope.model.as_deref().unwrap_or(&call.path);
+        let name = call.envelope.model.as_deref().unwrap_or(operation_name(call.route.operation));
         let route = match &call.wishes.chain {
             None => snapshot.route(configured, name, call.route.family),
             Some(chain) => {
@@ -73,30 +77,33 @@ impl Operation {
                 Arc::new(made.map_err(|error| Box::new(bad_chain(&error)))?)
             }
         };
+        let route = if plain { Arc::new(only_first(&route)) } else { route };
         let project = snapshot.project(&configured.name).ok_or_else(|| Box::new(no_project()))?;
         project.spend.roll(engine.clock.day());
         let session = match &call.session {
+            _ if plain => Arc::new(Session::new(None)),
             Some(id) => engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now),
             None => Arc::new(Session::new(configured.usd_micros_per_session)),
         };
         let plan = Plan {
-            needs: needs(&call),
+            needs: if plain { Needs { free: true, ..Needs::default() } } else { needs(&call) },
             face: Face::GATEWAY,
             project: Arc::clone(project),
             session,
             turn: if call.envelope.continues_turn { Turn::Continues } else { Turn::New },
-            time_limit: call.wishes.client_waits.filter(|_| !call.envelope.stream),
+            time_limit: call.wishes.client_waits.filter(|_| !call.envelope.stream).map(with_margin),
             restarts_used: 0,
             seed: fastrand::u64(..),
             policy: Arc::clone(&policy),
             route,
         };
         let mode = policy.stream;
+        let trace = engine.tracer().as_ref().and_then(|tracer| Trace::begin(tracer, &call, &plan.project.name));
         let operation = Self {
             engine: Arc::clone(engine),
             mode,
             plain,
-            world: Arc::clone(if plain { &snapshot.plain_world } else { &snapshot.world }),
+            world: if plain { Arc::new(snapshot.plain_world()) } else { Arc::clone(&snapshot.world) },
             recovery: Recovery::start(plan, now),
             started: now,
             attempt: None,
@@ -105,6 +112,7 @@ impl Operation {
             last: None,
             tokens_seen: 0,
             over: false,
+            trace,
             snapshot,
             call,
         };
@@ -119,7 +127,9 @@ impl Operation {
             match self.recovery.next(&self.world, now) {
                 Action::Attempt(attempt) => {
                     self.attempt = Some((attempt, now));
+                    self.tokens_seen = 0;
                     self.log_attempt(&attempt);
+                    self.trace_attempt(&attempt);
                     return Next::Attempt(attempt);
                 }
                 Action::Wait(until) | Action::Restart(until) => self.engine.clock.sleep_until(until).await,
@@ -150,6 +160,9 @@ impl Operation {
         let transition = self.recovery.succeeded(counted.unwrap_or_default(), &self.world, now);
         self.served_by = Some(attempt.target);
         self.over = true;
+        if let Some(trace) = &mut self.trace {
+            trace.succeeded(counted.unwrap_or_default());
+        }
         let place = self.place(attempt.target);
         self.engine.count_attempt(place.as_ref(), "ok");
         self.engine.count_tokens(&self.snapshot, place.as_ref(), counted.unwrap_or_default());
@@ -180,11 +193,23 @@ impl Operation {
     fn report(&mut self, trouble: Trouble, tell: fn(&mut Recovery, Failure, Usage, &World, Instant) -> Decision) {
         let Some((attempt, began)) = self.attempt.take() else { return };
         let now = self.engine.clock.now();
-        let provider = self.snapshot.config.endpoint(attempt.target.endpoint).map_or("", |e| e.dialect.vendor());
-        let failure = trouble.classify(&self.snapshot.classifier, provider, self.engine.clock.wall());
+        let endpoint = self.snapshot.config.endpoint(attempt.target.endpoint);
+        let provider = endpoint.map_or("", |e| e.dialect.vendor());
+        let trouble = match endpoint {
+            Some(endpoint) => trouble.without_secrets(endpoint),
+            None => trouble,
+        };
+        let mut failure = trouble.classify(&self.snapshot.classifier, provider, self.engine.clock.wall());
+        if failure.kind == FailureKind::Cancelled {
+            // A client that leaves drops the operation: who says "cancelled" here is the provider.
+            failure.kind = FailureKind::ServerError;
+        }
         let usage = trouble.usage;
         let decision = tell(&mut self.recovery, failure.clone(), usage, &self.world, now);
         self.last = Some(trouble);
+        if let Some(trace) = &mut self.trace {
+            trace.failed(&failure, usage);
+        }
         let place = self.place(attempt.target);
         self.engine.count_attempt(place.as_ref(), failure.kind.as_str());
         self.decided(&decision, Some((&failure, now.since(began), usage)));
@@ -197,6 +222,13 @@ impl Operation {
         }
         if let (Some(transition), Some(place)) = (&decision.breaker, self.place(decision.from)) {
             self.engine.breaker_changed(&place.endpoint, transition);
+        }
+        if self.trace.is_some() {
+            let to = decision.to.and_then(|to| self.place(to));
+            let reason = decision.reason.in_world(&self.world).to_string();
+            if let Some(trace) = &mut self.trace {
+                trace.decided(decision, reason, to.as_ref());
+            }
         }
         let bare = self.line(Event::Decision);
         let bare = match failed {
@@ -248,7 +280,7 @@ impl Operation {
         }
         let target = self.attempt.map(|(attempt, _)| attempt.target).or(self.served_by);
         if let Some(place) = target.and_then(|target| self.place(target)) {
-            put(MODEL, text(&place.model));
+            put(MODEL, text(&place.model).filter(|_| self.call.envelope.model.is_some()));
             put(ENDPOINT, text(&place.endpoint));
         }
     }
@@ -259,7 +291,10 @@ impl Operation {
     }
 
     /// The first content of a stream has come.
-    pub(crate) fn first_token(&self) {
+    pub(crate) fn first_token(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            trace.first_token();
+        }
         let Some((_, began)) = self.attempt else { return };
         self.engine.metrics.first_token_seconds.record(self.engine.clock.now().since(began));
     }
@@ -276,9 +311,24 @@ impl Operation {
         &self.recovery.plan().policy
     }
 
+    /// When the running attempt began.
+    pub(crate) fn attempt_began(&self) -> Instant {
+        self.attempt.map_or(self.started, |(_, began)| began)
+    }
+
+    /// Whether retries are the client's own business: we made none and will make none.
+    pub(crate) fn leaves_retries_to_client(&self) -> bool {
+        self.plain || !self.call.route.repeatable(self.call.method.as_str())
+    }
+
     /// The way of this request.
     pub(crate) fn recovery(&self) -> &Recovery {
         &self.recovery
+    }
+
+    /// Its trace, where there is one.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.trace.as_deref()
     }
 
     fn place(&self, target: Target) -> Option<Place> {
@@ -328,8 +378,24 @@ impl Operation {
         });
     }
 
-    fn log_outcome(&self, outcome: &Outcome) {
+    fn trace_attempt(&mut self, attempt: &Attempt) {
+        if self.trace.is_none() {
+            return;
+        }
+        let place = self.place(attempt.target);
+        let endpoint = self.snapshot.config.endpoint(attempt.target.endpoint);
+        if let (Some(trace), Some(place), Some(endpoint)) = (&mut self.trace, place, endpoint) {
+            trace.attempt(attempt, &place, endpoint.dialect);
+        }
+    }
+
+    fn log_outcome(&mut self, outcome: &Outcome) {
         let took = self.engine.clock.now().since(self.started);
+        if let Some(trace) = self.trace.take() {
+            let place = self.served_by.and_then(|target| self.place(target));
+            let endpoint = self.served_by.and_then(|target| self.snapshot.config.endpoint(target.endpoint));
+            trace.end(outcome, self.recovery.attempts(), place.as_ref().zip(endpoint.map(|known| known.dialect)));
+        }
         self.engine.count_request(&self.snapshot, &self.call, outcome, took);
         if self.engine.log().is_none() {
             return;
@@ -361,6 +427,13 @@ fn plain_policy(policy: &Policy) -> Arc<Policy> {
     Arc::new(Policy { attempts_max: 1, on: StepTable::default(), stream: StreamMode::Fast, ..policy.clone() })
 }
 
+/// The model asked for at its first endpoint, and nowhere else.
+fn only_first(route: &Route) -> Route {
+    let mut model = route.primary().clone();
+    model.endpoints.truncate(1);
+    Route::single(model)
+}
+
 /// The project's policy with what this request wishes for itself.
 fn effective_policy(policy: &Arc<Policy>, call: &Call) -> Arc<Policy> {
     let wishes = &call.wishes;
@@ -374,23 +447,36 @@ fn effective_policy(policy: &Arc<Policy>, call: &Call) -> Arc<Policy> {
     Arc::new(own)
 }
 
+/// The client's own patience, less what an answer needs to reach it in time.
+fn with_margin(wait: Duration) -> Duration {
+    wait.saturating_sub((wait / 20).max(Duration::from_secs(1))).max(wait / 2)
+}
+
 /// What the request asks of a model. Token counts are estimates, so the window is checked only
 /// against what is certain to be too much.
 fn needs(call: &Call) -> Needs {
     let envelope = &call.envelope;
-    if !matches!(call.route.operation, Asked::Generate(_)) {
-        return Needs { input_tokens: envelope.input_tokens, ..Needs::default() };
+    match call.route.operation {
+        Asked::Generate(_) => {}
+        Asked::Embed => return Needs { input_tokens: envelope.input_tokens, ..Needs::default() },
+        Asked::CountTokens | Asked::ListModels => return Needs { free: true, ..Needs::default() },
+        // Nobody looks into these; one that names no model generates nothing.
+        Asked::Other => {
+            let (input_tokens, free) = (envelope.input_tokens, envelope.model.is_none());
+            return Needs { input_tokens, free, ..Needs::default() };
+        }
     }
     Needs {
         tokens: envelope.input_tokens / 4 * 3,
         input_tokens: envelope.input_tokens,
         output_tokens: envelope.output_tokens_max.unwrap_or(OUTPUT_TOKENS_DEFAULT),
         abilities: Abilities { tools: envelope.tools, images: envelope.images, thinking: envelope.thinking },
+        free: false,
     }
 }
 
 fn bad_chain(error: &steadfast_core::route::RouteError) -> Verdict {
-    let failure = Failure::new(steadfast_core::FailureKind::InvalidRequest, "steadfast.chain");
+    let failure = Failure::new(FailureKind::InvalidRequest, "steadfast.chain");
     Verdict::of(Reason::PolicyGivesUp, &format!("the header `x-steadfast-chain`: {error}"), Some(&failure), None)
 }
 

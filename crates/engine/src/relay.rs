@@ -25,10 +25,6 @@ use crate::reply::{Reply, ReplyBody};
 /// What may wait for the client before the upstream is not read any further.
 const QUEUED_BYTES_MAX: usize = 64 * 1024;
 
-/// A stream that is silent for this long gets a heartbeat. It is also how long a request may take
-/// before its head goes out: once that is sent the status is spent, so it is not sent early.
-pub(crate) const HEARTBEAT_EVERY: Duration = Duration::from_secs(12);
-
 /// Where a driver puts what goes to the client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Out(Arc<Mutex<State>>);
@@ -42,6 +38,8 @@ struct State {
     queued_bytes: usize,
     /// The journal keeps this answer until the client has it all.
     kept: Option<Key>,
+    /// The answer broke off and its format has no word for it.
+    broken: bool,
 }
 
 /// The head of a response.
@@ -58,8 +56,22 @@ pub struct Relay {
     engine: Arc<Engine>,
     driver: Option<Driver>,
     out: Out,
-    heartbeat: Option<(&'static [u8], Pin<Box<Sleep>>)>,
+    heartbeat: Option<(Heartbeat, Pin<Box<Sleep>>)>,
 }
+
+/// What keeps a client waiting. It is also how long a request may take before its head goes out:
+/// once that is sent the status is spent, so it is not sent early.
+#[derive(Clone, Copy)]
+pub(crate) struct Heartbeat {
+    pub(crate) bytes: &'static [u8],
+    /// A stream that is silent for this long gets one.
+    pub(crate) every: Duration,
+}
+
+/// The upstream's answer broke off in a format that has no word for it.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the upstream's answer broke off")]
+pub struct BrokeOff;
 
 impl Out {
     /// Answers in one piece, with its own status. Only before the head is out.
@@ -85,6 +97,11 @@ impl Out {
     /// The journal keeps this answer; it may forget it when the client has it all.
     pub(crate) fn is_kept(&self, key: Key) {
         self.lock().kept = Some(key);
+    }
+
+    /// The answer broke off: the connection is cut, because a clean end would be a lie.
+    pub(crate) fn break_off(&self) {
+        self.lock().broken = true;
     }
 
     /// Puts a piece out, and waits while too many are waiting.
@@ -132,11 +149,11 @@ impl Relay {
         engine: &Arc<Engine>,
         out: Out,
         driver: Driver,
-        heartbeat: Option<&'static [u8]>,
+        heartbeat: Option<Heartbeat>,
         early_head: HeaderMap,
     ) -> Reply {
         engine.metrics.streams_open.fetch_add(1, Ordering::Relaxed);
-        let heartbeat = heartbeat.map(|beat| (beat, Box::pin(sleep(HEARTBEAT_EVERY))));
+        let heartbeat = heartbeat.map(|beat| (beat, Box::pin(sleep(beat.every))));
         let mut relay = Self { engine: Arc::clone(engine), driver: Some(driver), out, heartbeat };
         let head = poll_fn(|cx| relay.poll_head(cx)).await;
         match head {
@@ -176,20 +193,25 @@ impl Relay {
 
 impl Body for Relay {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = BrokeOff;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         // The driver first: it reads whatever the upstream has ready, so that many small events
         // become one write.
         self.poll_driver(cx);
         if let Some(piece) = self.out.take() {
-            if let Some((_, due)) = &mut self.heartbeat {
-                due.as_mut().reset(Instant::now() + HEARTBEAT_EVERY);
+            if let Some((beat, due)) = &mut self.heartbeat {
+                due.as_mut().reset(Instant::now() + beat.every);
             }
             return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
         if self.driver.is_none() {
-            let kept = self.out.lock().kept.take();
+            let mut state = self.out.lock();
+            if std::mem::take(&mut state.broken) {
+                return Poll::Ready(Some(Err(BrokeOff)));
+            }
+            let kept = state.kept.take();
+            drop(state);
             if let Some(key) = kept {
                 self.engine.forget_kept(key);
             }
@@ -198,10 +220,10 @@ impl Body for Relay {
         if let Some((beat, due)) = &mut self.heartbeat
             && due.as_mut().poll(cx).is_ready()
         {
-            due.as_mut().reset(Instant::now() + HEARTBEAT_EVERY);
+            due.as_mut().reset(Instant::now() + beat.every);
             // Registers the timer anew.
             let _ = due.as_mut().poll(cx);
-            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(beat)))));
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(beat.bytes)))));
         }
         Poll::Pending
     }

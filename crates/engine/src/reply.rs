@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use steadfast_core::decision::Reason;
+use steadfast_core::decision::{Reason, Refused};
 use steadfast_core::route::Unfit;
 use steadfast_core::{Failure, FailureKind, redact};
 use steadfast_dialect::{Family, Final, error};
@@ -66,6 +66,7 @@ impl Verdict {
             Reason::NobodyFits(Unfit::Window) => FailureKind::ContextLimit,
             Reason::NobodyFits(_) => FailureKind::InvalidRequest,
             Reason::NoEndpoint => FailureKind::ModelUnavailable,
+            Reason::NoTarget { cause: Refused::SetAside, .. } => FailureKind::QuotaExhausted,
             Reason::Deadline if failure.is_none() => FailureKind::Timeout,
             _ => failure.map_or(FailureKind::Overloaded, |failure| failure.kind),
         };
@@ -74,7 +75,8 @@ impl Verdict {
             _ => failure.and_then(|failure| failure.retry_after),
         };
         let ours = matches!(reason, Reason::Money | Reason::PriceUnknown | Reason::NobodyFits(_) | Reason::NoEndpoint);
-        let said = last.filter(|trouble| !ours && trouble.status.is_some_and(|s| s.as_u16() >= 400));
+        let said = last
+            .filter(|trouble| !ours && trouble.reached && trouble.status.is_some_and(|status| status.as_u16() >= 400));
         let status = said.as_ref().and_then(|trouble| trouble.status).unwrap_or(status_of(kind, reason));
         let message =
             match failure.map(|failure| failure.message.as_str()).filter(|message| !message.is_empty() && !ours) {
@@ -82,6 +84,16 @@ impl Verdict {
                 None => told.to_owned(),
             };
         Self { status, kind, message, retry_after: wait, said }
+    }
+
+    /// The provider's own response with everything it said about retries: they are the client's.
+    pub(crate) fn pass_on(self, family: Family, mut headers: HeaderMap, request_id: &str) -> Reply {
+        let Some(trouble) = self.said else { return self.reply(family, headers, request_id) };
+        let advice = |name: &HeaderName| matches!(name.as_str(), "retry-after" | "retry-after-ms" | "x-should-retry");
+        for (name, value) in trouble.headers.iter().filter(|(name, _)| passes_back(name) || advice(name)) {
+            headers.append(name, value.clone());
+        }
+        Reply { status: self.status, headers, body: ReplyBody::Whole(trouble.body) }
     }
 
     /// The response, in the client's own format.
@@ -121,7 +133,8 @@ pub(crate) fn whole_seconds(wait: Duration) -> u64 {
 }
 
 /// Which headers of a provider's response go on to the client: all but those of the connection,
-/// those about bytes that may have changed, and advice that is ours to give.
+/// the length of bytes that may have changed, what binds a browser to the provider's host, and
+/// advice that is ours to give.
 pub(crate) fn passes_back(name: &HeaderName) -> bool {
     let name = name.as_str();
     let refused = matches!(
@@ -135,10 +148,14 @@ pub(crate) fn passes_back(name: &HeaderName) -> bool {
             | "transfer-encoding"
             | "upgrade"
             | "content-length"
-            | "content-encoding"
             | "retry-after"
             | "retry-after-ms"
             | "x-should-retry"
+            | "alt-svc"
+            | "strict-transport-security"
+            | "set-cookie"
+            | "nel"
+            | "report-to"
     );
     !refused && !name.starts_with("x-steadfast-")
 }

@@ -5,8 +5,9 @@ use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
 use http_body_util::Full;
 use steadfast_config::{Credential, Dialect, Endpoint};
-use steadfast_core::Transport;
 use steadfast_core::route::{Model, Served};
+
+use steadfast_dialect::Envelope;
 
 use crate::call::Call;
 use crate::trouble::Trouble;
@@ -31,22 +32,43 @@ pub(crate) fn build(
         address.push('?');
         address.push_str(query);
     }
-    let uri = Uri::try_from(address).map_err(|error| unusable(Transport::Address, &error))?;
-    let body = if names_model { call.envelope.body_with_model(body, name) } else { body.clone() };
+    let uri = Uri::try_from(address).map_err(|error| unusable(&error))?;
+    let body = if names_model { renamed(call, body, name) } else { body.clone() };
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = call.method.clone();
     *request.uri_mut() = uri;
-    *request.headers_mut() = headers(call, endpoint)?;
+    *request.headers_mut() = headers(&call.headers, &call.credential, endpoint)?;
     Ok(request)
 }
 
-fn headers(call: &Call, endpoint: &Endpoint) -> Result<HeaderMap, Trouble> {
-    let mut headers = call.headers.clone();
+/// A question of our own, with the endpoint's own credential: clients' are theirs.
+pub(crate) fn question(endpoint: &Endpoint, path: &str) -> Result<Request<Full<Bytes>>, Trouble> {
+    let mut request = Request::new(Full::new(Bytes::new()));
+    *request.uri_mut() = Uri::try_from(endpoint.url.join(path)).map_err(|error| unusable(&error))?;
+    *request.headers_mut() = headers(&HeaderMap::new(), &HeaderMap::new(), endpoint)?;
+    Ok(request)
+}
+
+/// The body with the model's name at this target. The envelope knows where the name stands in the
+/// client's own body; one that was changed since is looked at anew.
+fn renamed(call: &Call, body: &Bytes, name: &str) -> Bytes {
+    if body.as_ptr() == call.body.as_ptr() {
+        return call.envelope.body_with_model(body, name);
+    }
+    let (method, path, query) = (call.method.as_str(), call.path.as_str(), call.query.as_deref());
+    match Envelope::peek(&call.route, steadfast_dialect::Request { method, path, query }, body) {
+        Ok(envelope) => envelope.body_with_model(body, name),
+        Err(_) => body.clone(),
+    }
+}
+
+fn headers(said: &HeaderMap, credential: &HeaderMap, endpoint: &Endpoint) -> Result<HeaderMap, Trouble> {
+    let mut headers = said.clone();
     // Answers are read on their way through; what is not compressed need not be unpacked.
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     match &endpoint.credential {
         Credential::Client => {
-            for (name, value) in &call.credential {
+            for (name, value) in credential {
                 headers.insert(name, value.clone());
             }
         }
@@ -61,7 +83,7 @@ fn headers(call: &Call, endpoint: &Endpoint) -> Result<HeaderMap, Trouble> {
         Credential::Missing { wanted } => return Err(no_key(endpoint, &format!("was not found in {wanted}"))),
     }
     for (name, value) in &endpoint.headers {
-        let name = HeaderName::try_from(name.as_str()).map_err(|error| unusable(Transport::Address, &error))?;
+        let name = HeaderName::try_from(name.as_str()).map_err(|error| unusable(&error))?;
         headers.insert(name, secret(value.expose()).ok_or_else(|| no_key(endpoint, "has a header that is not text"))?);
     }
     Ok(headers)
@@ -81,6 +103,8 @@ fn no_key(endpoint: &Endpoint, what: &str) -> Trouble {
         .unsent()
 }
 
-fn unusable(transport: Transport, error: &dyn std::error::Error) -> Trouble {
-    Trouble::transport(transport, error.to_string()).unsent()
+/// A request that cannot be put into HTTP would fail everywhere.
+fn unusable(error: &dyn std::error::Error) -> Trouble {
+    let body = format!("invalid_request_error: the request cannot be sent: {error}");
+    Trouble::response(http::StatusCode::BAD_REQUEST, HeaderMap::new(), body.into()).unsent()
 }

@@ -14,8 +14,10 @@ const SESSIONS_MAX: usize = 50_000;
 /// Conversations by project and id.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    known: Mutex<HashMap<Arc<str>, HashMap<Arc<str>, Known>>>,
+    known: Mutex<ByProject>,
 }
+
+type ByProject = HashMap<Arc<str>, HashMap<Arc<str>, Known>>;
 
 #[derive(Debug)]
 struct Known {
@@ -53,7 +55,7 @@ impl Sessions {
 }
 
 /// Makes room: what was idle for a day goes, and if that is not enough the longer idle half.
-fn forget(known: &mut HashMap<Arc<str>, HashMap<Arc<str>, Known>>, now: Instant) {
+fn forget(known: &mut ByProject, now: Instant) {
     let mut used: Vec<Instant> = known.values().flat_map(HashMap::values).map(|known| known.used).collect();
     let middle = used.len() / 2;
     let (_, median, _) = used.select_nth_unstable(middle);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use steadfast_config::{Config, Dialect};
+use steadfast_config::{Config, Credential, Dialect};
 use steadfast_core::breaker;
 use steadfast_core::classify::Classifier;
 use steadfast_core::policy::VendorBoundary;
@@ -24,15 +24,16 @@ pub struct Snapshot {
     pub config: Config,
     /// What requests share.
     pub world: Arc<World>,
-    /// The same endpoints for a plain proxy: nothing is remembered, nothing refused.
-    pub(crate) plain_world: Arc<World>,
     pub(crate) classifier: Classifier,
     endpoints: Vec<Arc<world::Endpoint>>,
     projects: HashMap<String, Arc<world::Project>>,
     /// Which project each key belongs to.
     keys: HashMap<String, String>,
-    routes: Mutex<HashMap<Family, HashMap<String, HashMap<String, Arc<Route>>>>>,
+    routes: Mutex<HashMap<Family, RoutesByProject>>,
 }
+
+/// Routes by project and model.
+type RoutesByProject = HashMap<String, HashMap<String, Arc<Route>>>;
 
 /// A configuration that cannot be put in force.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +62,6 @@ impl Snapshot {
         Ok(Self {
             classifier,
             world: Arc::new(World::sharing(endpoints.clone())),
-            plain_world: Arc::new(World::new(config.endpoints.iter().map(|e| plain_endpoint(&e.name)).collect())),
             endpoints,
             projects: projects.collect(),
             keys: keys.collect(),
@@ -70,9 +70,19 @@ impl Snapshot {
         })
     }
 
+    /// The same endpoints for one request of a plain proxy: nothing is remembered, nothing refused.
+    pub(crate) fn plain_world(&self) -> World {
+        World::new(self.config.endpoints.iter().map(|endpoint| plain_endpoint(&endpoint.name)).collect())
+    }
+
     /// The project a client's key belongs to.
     pub fn project_of_key(&self, key: &str) -> Option<&str> {
         self.keys.get(key).map(String::as_str)
+    }
+
+    /// What is known of each endpoint, in the configuration's order.
+    pub(crate) fn known_endpoints(&self) -> &[Arc<world::Endpoint>] {
+        &self.endpoints
     }
 
     /// What a project shares between its requests.
@@ -136,7 +146,7 @@ pub const fn dialect_of(family: Family) -> Dialect {
     }
 }
 
-/// An endpoint whose breaker never opens.
+/// An endpoint whose breaker never opens: for a plain proxy.
 fn plain_endpoint(name: &str) -> world::Endpoint {
     let breaker = breaker::Settings { failures: u32::MAX, ratio: 1.0, floor: u32::MAX, ..breaker::Settings::default() };
     world::Endpoint::new(name, breaker, 0.0, 0)
@@ -154,19 +164,27 @@ fn shared_endpoint(endpoint: &steadfast_config::Endpoint, before: Option<&Snapsh
         })?;
         before.endpoints.get(position)
     });
-    let fresh =
-        || Arc::new(world::Endpoint::new(&endpoint.name, endpoint.breaker, endpoint.retry_share, fastrand::u64(..)));
+    let fresh = || {
+        let made = world::Endpoint::new(&endpoint.name, endpoint.breaker, endpoint.retry_share, fastrand::u64(..));
+        Arc::new(if endpoint.credential == Credential::Client { made.with_clients_keys() } else { made })
+    };
     same.map_or_else(fresh, Arc::clone)
 }
 
-/// The project with what it has spent; other limits make a new one of it.
+/// The project with what it has spent; other limits make a new one of it, which has spent as much.
 fn shared_project(project: &steadfast_config::Project, before: Option<&Snapshot>) -> Arc<world::Project> {
     let known = before
-        .and_then(|before| before.projects.get(&project.name))
-        .filter(|known| known.spend.limit_usd_micros() == project.usd_micros_per_day);
-    let fresh = || {
-        let share = project.policy.fallback_share;
-        Arc::new(world::Project::new(&project.name, share, project.usd_micros_per_day))
-    };
-    known.map_or_else(fresh, Arc::clone)
+        .and_then(|before| Some((before.projects.get(&project.name)?, before.config.projects.get(&project.name)?)));
+    let same = known.filter(|(known, configured)| {
+        known.spend.limit_usd_micros() == project.usd_micros_per_day
+            && configured.policy.fallback_share == project.policy.fallback_share
+    });
+    if let Some((same, _)) = same {
+        return Arc::clone(same);
+    }
+    let fresh = world::Project::new(&project.name, project.policy.fallback_share, project.usd_micros_per_day);
+    if let Some((known, _)) = known {
+        fresh.spend.carry_over(&known.spend);
+    }
+    Arc::new(fresh)
 }

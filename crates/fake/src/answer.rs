@@ -47,10 +47,12 @@ pub(crate) fn blocks(spec: &Spec, peek: &Peek<'_>, prefill: Option<&str>) -> Vec
         }
         Answer::Nothing => Vec::new(),
         Answer::Tool | Answer::TextAndTool | Answer::TwoTools => match peek.tools().as_slice() {
-            [] => vec![Block::Text(words())],
+            [] => vec![Block::Text(continued(words(), prefill))],
             [only] if spec.answer == Answer::TwoTools => vec![tool(only), tool(only)],
             [first, second, ..] if spec.answer == Answer::TwoTools => vec![tool(first), tool(second)],
-            [first, ..] if spec.answer == Answer::TextAndTool => vec![Block::Text(words()), tool(first)],
+            [first, ..] if spec.answer == Answer::TextAndTool => {
+                vec![Block::Text(continued(words(), prefill)), tool(first)]
+            }
             [first, ..] => vec![tool(first)],
         },
     }

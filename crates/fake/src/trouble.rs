@@ -1,5 +1,9 @@
-//! What goes wrong at a provider, told in that provider's own words: statuses, bodies and headers
-//! as seen by real clients.
+//! What goes wrong at a provider, told in that provider's own words: statuses, bodies and headers.
+//!
+//! The texts are those of the corpus of real failures where it has one for the vendor, else as quoted in public
+//! issues, logs and documentation (looked up 2026-11-16). Not confirmed by either, and so only plausible: OpenAI's
+//! `timeout` and `too_large`; the message of Anthropic's `timeout` (its type and status are documented) and
+//! of its `state_lost` (seen in another project's tests); Gemini's `permission`.
 
 use std::time::Duration;
 
@@ -287,7 +291,7 @@ impl Trouble {
             Self::Server | Self::Html502 | Self::Cloudflare => say(
                 500,
                 "server_error",
-                "The server had an error while processing your request. Sorry about that! You can retry your request, or contact us through our help center at help.openai.com if the error persists.",
+                "The server experienced an error while processing your request. Sorry about that! You can retry your request, or contact us through our help center at help.openai.com if the error persists.",
                 None,
                 None,
             ),
@@ -315,9 +319,9 @@ impl Trouble {
                 "invalid_request_error",
                 "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
             ),
-            Self::Auth => say(401, "authentication_error", "invalid x-api-key"),
+            Self::Auth => say(401, "authentication_error", "Invalid bearer token"),
             Self::Permission => {
-                say(403, "permission_error", "Your API key does not have permission to use the specified resource.")
+                say(403, "permission_error", "Your API key does not have permission to use the Message Batches API")
             }
             Self::Context => say(400, "invalid_request_error", "prompt is too long: 215422 tokens > 200000 maximum"),
             Self::Filter => say(400, "invalid_request_error", "Output blocked by content filtering policy"),
@@ -385,8 +389,8 @@ impl Trouble {
             Self::Model => say(404, &format!("models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods."), none()),
             Self::StateLost => say(403, "CachedContent not found (or permission denied)", none()),
             Self::Invalid => say(400, "Request contains an invalid argument.", none()),
-            Self::Timeout => say(504, "The request timed out. Please try again.", none()),
-            Self::TooLarge => say(413, "Request payload size exceeds the limit: 20971520 bytes.", none()),
+            Self::Timeout => say(504, "Deadline expired before operation could complete.", none()),
+            Self::TooLarge => say(400, "Request payload size exceeds the limit: 20971520 bytes.", none()),
             Self::Filter | Self::Server | Self::Html502 | Self::Cloudflare => say(500, "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting", none()),
         }
     }

@@ -15,6 +15,8 @@ use crate::edge::Refusal;
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+/// Where clients of Azure put their key.
+const API_KEY: HeaderName = HeaderName::from_static("api-key");
 const PROJECT: HeaderName = HeaderName::from_static("x-steadfast-project");
 const SESSION: HeaderName = HeaderName::from_static("x-steadfast-session");
 const STREAM: HeaderName = HeaderName::from_static("x-steadfast-stream");
@@ -67,11 +69,11 @@ pub(crate) fn identify(
 ) -> Result<Caller, Refusal> {
     let mut credential = HeaderMap::new();
     let mut keys = Vec::new();
-    for name in [AUTHORIZATION, X_API_KEY, X_GOOG_API_KEY] {
+    for name in [AUTHORIZATION, X_API_KEY, X_GOOG_API_KEY, API_KEY] {
         if let Some(mut value) = headers.remove(&name) {
             value.set_sensitive(true);
             let text = value.to_str().unwrap_or("");
-            keys.push(text.strip_prefix("Bearer ").unwrap_or(text).trim().to_owned());
+            keys.push(without_scheme(text).to_owned());
             credential.insert(name, value);
         }
     }
@@ -84,7 +86,7 @@ pub(crate) fn identify(
         keys.push(key);
     }
     let by_key = keys.iter().find_map(|key| snapshot.project_of_key(key));
-    let admin = snapshot.config.admin_token.as_ref().map(|token| token.expose());
+    let admin = snapshot.config.admin_token.as_ref().map(steadfast_config::Secret::expose);
     let is_admin = keys.iter().any(|key| admin.is_some_and(|admin| same(admin, key)));
     if by_key.is_some() || is_admin {
         // A key of ours says nothing to a provider.
@@ -97,8 +99,8 @@ pub(crate) fn identify(
     let header = headers.get(&PROJECT).and_then(|value| value.to_str().ok());
     let project = match (by_key, header.or(named)) {
         (Some(project), _) => project,
-        (None, None) => DEFAULT_PROJECT,
-        (None, Some(named)) => {
+        (None, named) => {
+            let named = named.unwrap_or(DEFAULT_PROJECT);
             let known = snapshot.config.projects.get(named).ok_or_else(|| {
                 Refusal::bad_request(format!(
                     "there is no project `{named}`; add [projects.{named}] to the configuration"
@@ -108,7 +110,7 @@ pub(crate) fn identify(
                 let message = format!("the project `{named}` has keys: send one of them as the API key");
                 return Err(Refusal::new(StatusCode::UNAUTHORIZED, FailureKind::AuthError, message));
             }
-            named
+            &known.name
         }
     };
     Ok(Caller { project: project.to_owned(), credential, query })
@@ -172,6 +174,14 @@ fn without_key(query: Option<&str>) -> (Option<String>, Option<String>) {
     let (keys, rest): (Vec<&str>, Vec<&str>) = query.split('&').partition(|part| part.starts_with("key="));
     let key = keys.first().map(|key| key["key=".len()..].to_owned());
     ((!rest.is_empty()).then(|| rest.join("&")), key)
+}
+
+/// A key without the word that stands before it.
+pub(crate) fn without_scheme(sent: &str) -> &str {
+    match sent.split_once(' ') {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim(),
+        _ => sent.trim(),
+    }
 }
 
 /// Compares secrets in a time that does not tell how much of them agrees.

@@ -1,15 +1,26 @@
 //! Errors of our own at the edge: in the caller's format, naming what was expected and what to do.
 
+use std::convert::Infallible;
+
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::{Either, Full};
+use http_body_util::combinators::MapErr;
+use http_body_util::{BodyExt as _, Either, Full};
 use steadfast_core::FailureKind;
 use steadfast_dialect::{Family, Final, error};
-use steadfast_engine::{REQUEST_ID, Relay};
+use steadfast_engine::{BrokeOff, REQUEST_ID, Relay};
 
 /// The body of every response.
-pub(crate) type Body = Either<Full<Bytes>, Relay>;
+pub(crate) type Body = Either<Whole, Relay>;
+
+/// A body in one piece, whose error is never made.
+pub(crate) type Whole = MapErr<Full<Bytes>, fn(Infallible) -> BrokeOff>;
+
+/// Takes a body in one piece.
+pub(crate) fn whole(body: impl Into<Bytes>) -> Body {
+    Either::Left(Full::new(body.into()).map_err((|never| match never {}) as fn(Infallible) -> BrokeOff))
+}
 
 /// A request that does not get as far as the engine.
 #[derive(Debug)]
@@ -54,7 +65,7 @@ pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body>
 
 /// A response with a body in one piece.
 pub(crate) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(Either::Left(Full::new(body.into())));
+    let mut response = Response::new(whole(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response

@@ -2,14 +2,22 @@
 
 use http::{Request, Response, StatusCode};
 use steadfast_config::Credential;
+use steadfast_dialect::Family;
 use steadfast_engine::Engine;
 
-use crate::caller::{Door, same};
+use crate::caller::{Door, same, without_scheme};
 use crate::edge::{Body, json, with_type};
+use crate::proxy::refuse_strangers;
 
 /// Answers a path of our own; `None` where it is not one.
 pub(crate) fn answer<B>(request: &Request<B>, engine: &Engine, door: Door) -> Option<Response<Body>> {
-    match request.uri().path() {
+    let path = request.uri().path();
+    if OWN.contains(&path)
+        && let Err(refusal) = refuse_strangers(request.headers(), door)
+    {
+        return Some(refusal.response(Family::OpenAi, ""));
+    }
+    match path {
         "/health" => Some(json(StatusCode::OK, r#"{"status":"ok"}"#)),
         "/ready" => Some(ready(engine)),
         "/metrics" if door == Door::Open || is_admin(request, engine) => {
@@ -23,6 +31,9 @@ pub(crate) fn answer<B>(request: &Request<B>, engine: &Engine, door: Door) -> Op
         _ => None,
     }
 }
+
+/// The paths that are ours.
+const OWN: [&str; 4] = ["/", "/health", "/ready", "/metrics"];
 
 const GREETING: &str = "Steadfast is running. Point your clients at this address:
   OpenAI:    base URL + /v1     (OPENAI_BASE_URL)
@@ -49,5 +60,5 @@ fn is_admin<B>(request: &Request<B>, engine: &Engine) -> bool {
     let snapshot = engine.snapshot();
     let Some(token) = &snapshot.config.admin_token else { return false };
     let sent = request.headers().get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    sent.is_some_and(|sent| same(token.expose(), sent.strip_prefix("Bearer ").unwrap_or(sent).trim()))
+    sent.is_some_and(|sent| same(token.expose(), without_scheme(sent)))
 }

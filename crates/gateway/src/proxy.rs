@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{HeaderName, ORIGIN};
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Either, Full};
+use http_body_util::{BodyExt as _, Either};
 use hyper::body::{Body as _, Incoming};
 use steadfast_core::FailureKind;
 use steadfast_dialect::{Envelope, Family, Request as Asked, Route};
@@ -14,11 +14,11 @@ use steadfast_engine::{Call, Engine, Reply, ReplyBody};
 use tokio::time::timeout;
 
 use crate::caller::{self, Door};
-use crate::edge::{Body, Refusal};
+use crate::edge::{Body, Refusal, whole};
 use crate::server::Settings;
 
-/// A client that sends nothing for this long in the middle of its body has gone.
-const BODY_IDLE: Duration = Duration::from_secs(60);
+/// No model has a name this long; names go into logs and headers.
+const MODEL_BYTES_MAX: usize = 256;
 
 /// Headers that belong to the connection or to us, and never go upstream.
 const NOT_PASSED: [HeaderName; 14] = [
@@ -56,6 +56,11 @@ pub(crate) async fn answer(
         return refusal.response(if anthropic { Family::Anthropic } else { Family::OpenAi }, &id);
     };
     let family = route.family;
+    if request.headers().contains_key(http::header::UPGRADE) && request.method() == http::Method::GET {
+        // Codex asks for a WebSocket first, and goes on with HTTP at once only after this status.
+        let message = "WebSockets are not served: use HTTP with server-sent events";
+        return Refusal::new(StatusCode::UPGRADE_REQUIRED, FailureKind::InvalidRequest, message).response(family, &id);
+    }
     let (project, path) = (project.map(str::to_owned), path.to_owned());
     match read(request, route, project, path, engine, door, settings, &id).await {
         Ok(call) => respond(engine.call(call).await),
@@ -80,13 +85,17 @@ async fn read(
     let snapshot = engine.snapshot();
     let (parts, body) = request.into_parts();
     let mut headers = parts.headers;
-    refuse_strangers(&headers)?;
+    refuse_strangers(&headers, door)?;
     let caller = caller::identify(&mut headers, parts.uri.query(), project.as_deref(), &snapshot, door)?;
     let wishes = caller::wishes(&headers)?;
-    let body = collect(body, settings.body_bytes_max).await?;
+    let body = collect(body, settings.body_bytes_max, settings.body_idle).await?;
     let asked = Asked { method: parts.method.as_str(), path: &path, query: parts.uri.query() };
     let envelope = Envelope::peek(&route, asked, &body)
         .map_err(|malformed| Refusal::bad_request(format!("the request body cannot be read: {malformed}")))?;
+    if envelope.model.as_ref().is_some_and(|model| model.len() > MODEL_BYTES_MAX) {
+        let message = format!("the model's name is longer than {MODEL_BYTES_MAX} bytes");
+        return Err(Refusal::bad_request(message));
+    }
     let session = caller::session(&headers, &envelope);
     clean(&mut headers);
     Ok(Call {
@@ -107,7 +116,7 @@ async fn read(
 
 fn respond(reply: Reply) -> Response<Body> {
     let mut response = Response::new(match reply.body {
-        ReplyBody::Whole(bytes) => Either::Left(Full::new(bytes)),
+        ReplyBody::Whole(bytes) => whole(bytes),
         ReplyBody::Stream(relay) => Either::Right(relay),
     });
     *response.status_mut() = reply.status;
@@ -125,11 +134,18 @@ fn split_project(path: &str) -> (Option<&str>, &str) {
 }
 
 /// A web page of somebody else must not spend the keys of whoever looks at it.
-fn refuse_strangers(headers: &HeaderMap) -> Result<(), Refusal> {
-    let Some(origin) = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else { return Ok(()) };
-    let host = without_port(origin.split_once("://").map_or(origin, |(_, rest)| rest));
-    let own = headers.get(http::header::HOST).and_then(|host| host.to_str().ok()).map(without_port);
-    if matches!(host, "localhost" | "127.0.0.1" | "[::1]") || own == Some(host) {
+///
+/// A page can point its own name at this machine, so that its origin and our host agree: only the
+/// machine's own names count. Programs that are no browsers send neither header.
+pub(crate) fn refuse_strangers(headers: &HeaderMap, door: Door) -> Result<(), Refusal> {
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = match text(&ORIGIN) {
+        Some(origin) => origin.split_once("://").map_or(origin, |(_, rest)| rest),
+        None if headers.contains_key("sec-fetch-site") => text(&http::header::HOST).unwrap_or(""),
+        None => return Ok(()),
+    };
+    // Where keys are asked for, a page that has none gets nothing.
+    if door == Door::Locked || matches!(without_port(host), "localhost" | "127.0.0.1" | "[::1]") {
         return Ok(());
     }
     let message = "requests from other web pages are refused: they would use your keys";
@@ -165,7 +181,7 @@ fn clean(headers: &mut HeaderMap) {
 }
 
 /// The whole body, within limits.
-async fn collect(mut body: Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
+async fn collect(mut body: Incoming, bytes_max: usize, idle: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         let message = format!("the request body is larger than {} MiB", bytes_max / (1024 * 1024));
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, FailureKind::InvalidRequest, message)
@@ -176,7 +192,7 @@ async fn collect(mut body: Incoming, bytes_max: usize) -> Result<Bytes, Refusal>
     }
     let mut whole = BytesMut::new();
     loop {
-        let frame = timeout(BODY_IDLE, body.frame()).await.map_err(|_| {
+        let frame = timeout(idle, body.frame()).await.map_err(|_| {
             let message = "the request body stopped arriving";
             Refusal::new(StatusCode::REQUEST_TIMEOUT, FailureKind::Timeout, message)
         })?;
@@ -235,15 +251,20 @@ mod tests {
 
     #[test]
     fn other_peoples_web_pages_are_refused() {
-        let from = |origin: &'static str| {
-            refuse_strangers(&HeaderMap::from_iter([
-                (ORIGIN, HeaderValue::from_static(origin)),
-                (http::header::HOST, HeaderValue::from_static("10.0.0.5:4141")),
-            ]))
+        let from = |name: HeaderName, value: &'static str, host: &'static str| {
+            let headers = HeaderMap::from_iter([
+                (name, HeaderValue::from_static(value)),
+                (http::header::HOST, HeaderValue::from_static(host)),
+            ]);
+            refuse_strangers(&headers, Door::Open).is_ok()
         };
-        assert!(from("http://localhost:3000").is_ok() && from("http://10.0.0.5:8080").is_ok());
-        assert!(from("http://[::1]:3000").is_ok() && from("http://[::1]").is_ok());
-        assert!(from("https://evil.example").is_err() && from("null").is_err());
+        let site = HeaderName::from_static("sec-fetch-site");
+        for origin in ["http://localhost:3000", "http://[::1]:3000", "http://[::1]", "http://127.0.0.1"] {
+            assert!(from(ORIGIN, origin, "localhost:4141"), "{origin}");
+        }
+        assert!(!from(ORIGIN, "https://evil.example", "localhost:4141") && !from(ORIGIN, "null", "localhost:4141"));
+        assert!(!from(ORIGIN, "http://evil.example:4141", "evil.example:4141"), "a name pointed at this machine");
+        assert!(from(site.clone(), "none", "localhost:4141") && !from(site, "same-origin", "evil.example:4141"));
     }
 
     #[test]

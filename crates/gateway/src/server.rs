@@ -17,8 +17,11 @@ use tokio::time::timeout;
 use crate::caller::Door;
 use crate::{own, proxy};
 
-/// A client must finish its headers in this time.
-const HEADERS_TIME: Duration = Duration::from_secs(30);
+/// How often an HTTP/2 connection is asked whether it is still there.
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(30);
+
+/// How long connections that are cut off may take to notice.
+const CUT_TIME: Duration = Duration::from_secs(1);
 
 /// The largest head of a request; agents send a few kilobytes.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
@@ -30,6 +33,10 @@ pub struct Settings {
     pub body_bytes_max: usize,
     /// How long open streams may go on after a shutdown was asked for.
     pub drain: Duration,
+    /// A client must finish its headers in this time.
+    pub head_time: Duration,
+    /// A client that sends nothing for this long in the middle of its body has gone.
+    pub body_idle: Duration,
 }
 
 /// A gateway that listens.
@@ -62,7 +69,12 @@ pub enum BindError {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { body_bytes_max: 64 * 1024 * 1024, drain: Duration::from_secs(30) }
+        Self {
+            body_bytes_max: 64 * 1024 * 1024,
+            drain: Duration::from_secs(30),
+            head_time: Duration::from_secs(30),
+            body_idle: Duration::from_secs(60),
+        }
     }
 }
 
@@ -87,15 +99,15 @@ impl Gateway {
 
     /// Serves until `stop`, then lets what is under way finish, for as long as the settings say.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
-        // Every connection holds a receiver while it lives.
-        let (stopping, _) = watch::channel(());
+        // Every connection holds a receiver while it lives, with what it logs at its end.
+        let (phase, _) = watch::channel(Phase::Serving);
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => {
-                        tokio::spawn(self.connection(stream, stopping.subscribe()));
+                        tokio::spawn(self.connection(stream, phase.subscribe()));
                     }
                     Err(error) => {
                         // Out of file handles, most likely: those who are here go on.
@@ -107,18 +119,20 @@ impl Gateway {
         }
         drop(self.listener);
         tracing::info!("stopping: open answers may finish");
-        stopping.send_replace(());
-        if timeout(self.settings.drain, stopping.closed()).await.is_err() {
-            tracing::warn!(drain = ?self.settings.drain, "some answers were cut off");
+        phase.send_replace(Phase::Draining);
+        if timeout(self.settings.drain, phase.closed()).await.is_err() {
+            tracing::warn!(drain = ?self.settings.drain, "some answers are cut off");
+            phase.send_replace(Phase::Cut);
+            let _ = timeout(CUT_TIME, phase.closed()).await;
         }
-        self.engine.flush();
+        self.engine.stop().await;
     }
 
     /// Serves a connection until either side ends it. Boxed: the task would hold it twice.
     fn connection(
         &self,
         stream: TcpStream,
-        mut stopping: watch::Receiver<()>,
+        mut phase: watch::Receiver<Phase>,
     ) -> impl Future<Output = ()> + Send + 'static {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY");
@@ -135,18 +149,21 @@ impl Gateway {
         });
         async move {
             let version = tokio::select! {
-                version = timeout(HEADERS_TIME, speaks_http2(&stream)) => version,
-                _ = stopping.changed() => return,
+                version = timeout(settings.head_time, speaks_http2(&stream)) => version,
+                _ = phase.changed() => return,
             };
             let Ok(Ok(http2)) = version else { return };
-            let builder = builder();
+            let builder = builder(&settings);
             let builder = if http2 { builder.http2_only() } else { builder.http1_only() };
             let mut connection = Box::pin(builder.serve_connection(TokioIo::new(stream), service).into_owned());
             let served = tokio::select! {
                 served = connection.as_mut() => served,
-                _ = stopping.changed() => {
+                _ = phase.changed() => {
                     connection.as_mut().graceful_shutdown();
-                    connection.await
+                    tokio::select! {
+                        served = connection.as_mut() => served,
+                        _ = phase.wait_for(|phase| *phase == Phase::Cut) => return,
+                    }
                 }
             };
             if let Err(error) = served {
@@ -156,14 +173,24 @@ impl Gateway {
     }
 }
 
-fn builder() -> auto::Builder<TokioExecutor> {
+/// How far a shutdown has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    /// Nobody new is taken; open answers go on.
+    Draining,
+    /// What is still open ends.
+    Cut,
+}
+
+fn builder(settings: &Settings) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_TIME).max_buf_size(HEAD_BYTES_MAX);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(settings.head_time).max_buf_size(HEAD_BYTES_MAX);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_header_list_size(HEAD_BYTES_MAX as u32)
-        .keep_alive_interval(HEADERS_TIME);
+        .keep_alive_interval(KEEP_ALIVE_EVERY);
     builder
 }
 

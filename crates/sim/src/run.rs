@@ -16,7 +16,7 @@ use steadfast_core::cost::Usage;
 use steadfast_core::decision::Reason;
 use steadfast_core::policy::Policy;
 use steadfast_core::recovery::{Action, Answer, Attempt, Choice, Outcome, Plan, Question, Recovery};
-use steadfast_core::route::{Abilities, Needs};
+use steadfast_core::route::Needs;
 use steadfast_core::world::{Session, Turn};
 
 use crate::log::{Log, Names};
@@ -245,7 +245,7 @@ impl<'a> Driver<'a> {
         let state = &mut self.clients[client as usize];
         state.turns += 1;
         // The caller promises a bit more than it uses, as callers do.
-        let needs = Needs { tokens: 0, input_tokens: 1500, output_tokens: 600, abilities: Abilities::NONE };
+        let needs = Needs { tokens: 0, input_tokens: 1500, output_tokens: 600, ..Needs::default() };
         let plan = Plan {
             policy: Arc::clone(&self.stage.policy),
             route: Arc::clone(&self.stage.routes[way].route),

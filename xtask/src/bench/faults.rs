@@ -102,9 +102,7 @@ pub(super) async fn soak(gateway: &Served, time: Duration) -> anyhow::Result<f64
 }
 
 /// How many times a large request came whole and the same, while the first two answers are failures.
-pub(super) async fn large_body(
-    start: impl AsyncFnOnce(SocketAddr) -> anyhow::Result<Served>,
-) -> anyhow::Result<f64> {
+pub(super) async fn large_body(start: impl AsyncFnOnce(SocketAddr) -> anyhow::Result<Served>) -> anyhow::Result<f64> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let upstream = listener.local_addr()?;
     let bodies = Arc::new(Mutex::new(Vec::new()));
@@ -170,8 +168,9 @@ async fn received(fake: &Served) -> anyhow::Result<u64> {
 async fn control(fake: &Served, method: &str, path: &str, body: &str) -> anyhow::Result<String> {
     let mut socket = TcpStream::connect(fake.addr).await?;
     let length = body.len();
-    let request =
-        format!("{method} {path} HTTP/1.1\r\nhost: fake\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: fake\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
     socket.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     socket.read_to_string(&mut answer).await?;

@@ -65,8 +65,7 @@ impl Table {
         let side = |side: usize| median(rounds.iter().map(|round| of(&round[side])));
         let ratio = median(rounds.iter().map(|round| of(&round[2]) / of(&round[1])));
         let spread = rounds.iter().map(|round| of(&round[2]) / of(&round[1]));
-        let (low, high) =
-            spread.fold((f64::MAX, 0.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
+        let (low, high) = spread.fold((f64::MAX, 0.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
         let (direct, nginx, ours) = (number(side(0)), number(side(1)), number(side(2)));
         let verdict = self.verdict(name, ratio, bound, " x nginx");
         let ratio = format!("{ratio:.2} ({low:.2} to {high:.2})");
@@ -74,7 +73,7 @@ impl Table {
     }
 
     /// Adds a figure with a bound of its own.
-    pub(super) fn single(&mut self, single: Single) {
+    pub(super) fn single(&mut self, single: &Single) {
         let verdict = self.verdict(&single.name, single.ours, single.bound, "");
         let theirs = single.theirs.map_or_else(|| "–".to_owned(), |theirs| format!("{theirs:.1}"));
         self.lines.push(format!("| {} | – | {theirs} | {:.2} | – | {verdict} |", single.name, single.ours));
@@ -140,9 +139,9 @@ mod tests {
     #[test]
     fn what_misses_its_target_is_listed() {
         let mut table = Table::default();
-        table.single(Single { name: "a".into(), ours: 1.2, theirs: None, bound: Bound::AtMost(1.3) });
+        table.single(&Single { name: "a".into(), ours: 1.2, theirs: None, bound: Bound::AtMost(1.3) });
         assert!(table.missed().is_empty());
-        table.single(Single { name: "b".into(), ours: 1.2, theirs: None, bound: Bound::AtLeast(3.0) });
+        table.single(&Single { name: "b".into(), ours: 1.2, theirs: None, bound: Bound::AtLeast(3.0) });
         assert_eq!(table.missed(), ["b: 1.20, target at least 3"]);
     }
 }

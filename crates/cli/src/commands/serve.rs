@@ -12,8 +12,9 @@ use steadfast_engine::Engine;
 use steadfast_gateway::{Gateway, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{config_path, load, load_or_refuse, report, talk};
+use super::{config_path, environment, load, load_or_refuse, report, talk};
 use crate::cli::SourceArgs;
+use crate::decisions;
 
 /// How to serve.
 #[derive(Args, Debug)]
@@ -24,33 +25,52 @@ pub(crate) struct ServeArgs {
     /// The largest request body, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     body_max: u16,
+    /// Write no decision log where the configuration names none; `steadfast why` has nothing to tell then
+    #[arg(long)]
+    no_log: bool,
 }
 
-/// How often the file is looked at: a change is in force before anyone wonders.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often the file is looked at. A change counts when two looks agree: who is still writing would
+/// have half a file put in force, and an empty one is valid.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: &ServeArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
     start_log();
+    // Before it is read: a change in between must not be missed.
+    let known = modified(sources);
     let Some(loaded) = load_or_refuse(sources) else { return Ok(ExitCode::FAILURE) };
     report(&loaded.warnings);
+    let mut config = loaded.config;
+    add_log(&mut config, args.no_log);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
-    runtime.block_on(serve(args, sources, loaded.config))?;
+    let engine = runtime.block_on(serve(args, sources, config, known))?;
     // What is detached must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
+    // Requests whose clients had gone ended with the runtime; the log has an end for them too.
+    engine.flush();
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(args: &ServeArgs, sources: &SourceArgs, config: Config) -> anyhow::Result<()> {
+async fn serve(
+    args: &ServeArgs,
+    sources: &SourceArgs,
+    config: Config,
+    known: Option<Modified>,
+) -> anyhow::Result<Arc<Engine>> {
     let engine = Engine::start(config)?;
-    let settings =
-        Settings { body_bytes_max: usize::from(args.body_max) * 1024 * 1024, drain: Duration::from_secs(args.drain) };
+    let settings = Settings {
+        body_bytes_max: usize::from(args.body_max) * 1024 * 1024,
+        drain: Duration::from_secs(args.drain),
+        ..Settings::default()
+    };
     let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
     talk(&greeting(&gateway, &engine));
-    let reloads = tokio::spawn(reload_on_change(Arc::clone(&engine), sources.clone()));
+    let reloads = reload_on_change(Arc::clone(&engine), sources.clone(), known, args.no_log);
+    let reloads = tokio::spawn(reloads);
     gateway.serve(stop_signal()?).await;
     reloads.abort();
-    Ok(())
+    Ok(engine)
 }
 
 /// What a person needs to know to begin.
@@ -70,14 +90,29 @@ fn greeting(gateway: &Gateway, engine: &Engine) -> String {
             format!("  {:<12} {} ({key})", endpoint.name, endpoint.url)
         })
         .collect();
+    let log = match &snapshot.config.decision_log {
+        Some(log) => format!("`steadfast why REQUEST` tells a request's story from {}", log.path),
+        None => "no decision log is written".to_owned(),
+    };
     format!(
         "steadfast is listening on http://{address}\n\
          \n\
          OPENAI_BASE_URL=http://{address}/v1  ANTHROPIC_BASE_URL=http://{address}  GOOGLE_GEMINI_BASE_URL=http://{address}\n\
          \n{}\n\n\
+         {log}\n\
          /health  /ready  /metrics    Ctrl-C stops; SIGHUP or a change of the file reloads it",
         endpoints.join("\n")
     )
+}
+
+/// Where no log is configured, the usual one is written, unless that is not wanted or cannot be.
+fn add_log(config: &mut Config, no_log: bool) {
+    if no_log {
+        return;
+    }
+    if let Err(error) = decisions::with_default(config, &environment()) {
+        tracing::warn!("there will be no decision log: {error:#}");
+    }
 }
 
 /// The first Ctrl-C or SIGTERM asks politely; the second ends the process.
@@ -102,18 +137,28 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Loads the configuration again on SIGHUP and when the file changed. A bad one is refused, and
 /// the one in force stays.
-async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs) {
+async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, mut known: Option<Modified>, no_log: bool) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
-    let mut known = modified(&sources);
+    let mut looked = known.clone();
+    let mut there = true;
     loop {
         let asked = tokio::select! {
             _ = hangup.recv() => true,
             () = tokio::time::sleep(LOOK_EVERY) => false,
         };
         let now = modified(&sources);
-        if !asked && now == known {
+        let settled = std::mem::replace(&mut looked, now.clone()) == now;
+        if !asked && (now == known || !settled) {
             continue;
         }
+        if now.is_none() && known.is_some() {
+            // Without a file the built-in endpoints would be served: nobody asked for that.
+            if asked || std::mem::take(&mut there) {
+                tracing::warn!("the configuration file is gone; the configuration stays in force");
+            }
+            continue;
+        }
+        there = true;
         known = now;
         // Reading files blocks: not on a thread that serves.
         let sources = sources.clone();
@@ -126,9 +171,11 @@ async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs) {
             }
             Ok(loaded) => {
                 report(&loaded.warnings);
-                let listen = loaded.config.listen;
+                let mut config = loaded.config;
+                add_log(&mut config, no_log);
+                let listen = config.listen;
                 let moved = listen != engine.snapshot().config.listen;
-                match engine.reload(loaded.config) {
+                match engine.reload(config) {
                     Ok(()) => tracing::info!("configuration reloaded"),
                     Err(error) => tracing::warn!(%error, "the new configuration is refused; the one before stays"),
                 }
@@ -140,8 +187,11 @@ async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs) {
     }
 }
 
+/// Which file it is, when it last changed, and its length.
+type Modified = (PathBuf, SystemTime, u64);
+
 /// When the file last changed, and which one it is.
-fn modified(sources: &SourceArgs) -> Option<(PathBuf, SystemTime, u64)> {
+fn modified(sources: &SourceArgs) -> Option<Modified> {
     let path = config_path(sources)?;
     let meta = std::fs::metadata(&path).ok()?;
     Some((path, meta.modified().ok()?, meta.len()))

@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test says by panicking")]
 
 mod config;
+mod demo;
 mod explain;
 mod fake;
+mod secrets;
+mod serve;
 mod simulate;
+mod why;
 
 use std::fs;
 use std::io::Write as _;

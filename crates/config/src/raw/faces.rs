@@ -83,6 +83,21 @@ section! {
 }
 
 section! {
+    /// OpenTelemetry traces, sent as OTLP over HTTP with JSON. The standard variables win over this table:
+    /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`,
+    /// `OTEL_SERVICE_NAME`. `OTEL_SDK_DISABLED=true` and `OTEL_TRACES_EXPORTER=none` switch it off.
+    RawTraces {
+        /// The collector's address, such as `"http://127.0.0.1:4318"`; where it has no path, `/v1/traces` is
+        /// asked. Default: none, nothing is traced.
+        endpoint: WebUrl,
+        /// The name traces carry as `service.name`. Default `"steadfast"`.
+        service: String,
+        /// Headers sent to the collector. Default: none. A value is text, or `{ env = "NAME" }` for secrets.
+        headers: Named<TextOrRef>,
+    }
+}
+
+section! {
     /// Who is told when things go wrong.
     RawAlerts {
         /// An address that is sent each alert as JSON, as text or as `{ env = "NAME" }`. Default: none.

@@ -113,6 +113,9 @@ section! {
         first_token: Wait,
         /// Between two signs of life of a streamed answer. `default` has `"90s"`: longer than any provider's pings.
         idle: Wait,
+        /// Until a client that waits for a stream gets a heartbeat, and between two of them. The first also sends the
+        /// head with status 200. `default` has `"12s"`: shorter than the idle timeouts of proxies and clients.
+        heartbeat: Wait,
     }
 }
 

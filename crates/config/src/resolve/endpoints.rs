@@ -11,6 +11,7 @@ use crate::models::{self, Provider};
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::{RawConfig, RawEndpoint};
+use crate::read::Named;
 use crate::secret::Secret;
 use crate::url::BaseUrl;
 use crate::value::{SecretRef, TextOrRef};
@@ -117,7 +118,7 @@ fn described(
         dialect: dialect.unwrap_or(Dialect::OpenAi),
         url: base_url(url.unwrap_or("https://localhost"), &at.key("url"), report),
         credential,
-        headers: headers(raw, at, report, vault),
+        headers: headers(raw.headers.as_ref(), at, report, vault),
         health: health(raw, at, report),
         http2: raw.http2.unwrap_or(false),
         breaker: strictest.breaker,
@@ -188,10 +189,16 @@ fn health(raw: &RawEndpoint, at: &Path, report: &Report<'_>) -> Option<Health> {
     Some(Health { path: path.clone(), every })
 }
 
-fn headers(raw: &RawEndpoint, at: &Path, report: &Report<'_>, vault: &Vault<'_>) -> Vec<(String, Secret)> {
+/// Headers that are added to calls; secrets among them must be kept elsewhere.
+pub(super) fn headers(
+    raw: Option<&Named<TextOrRef>>,
+    at: &Path,
+    report: &Report<'_>,
+    vault: &Vault<'_>,
+) -> Vec<(String, Secret)> {
     let at = at.key("headers");
     let mut headers = Vec::new();
-    for (name, value) in raw.headers.iter().flat_map(|headers| &headers.0) {
+    for (name, value) in raw.iter().flat_map(|headers| &headers.0) {
         let at = at.key(name);
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if !name.bytes().all(token) {

@@ -218,6 +218,7 @@ fn timeouts(raw: &RawPolicy, parent: &Policy) -> Timeouts {
         connect: raw.connect.map_or(parent.timeouts.connect, |wait| wait.0),
         first_token: raw.first_token.map_or(parent.timeouts.first_token, |wait| wait.0),
         idle: raw.idle.map_or(parent.timeouts.idle, |wait| wait.0),
+        heartbeat: raw.heartbeat.map_or(parent.timeouts.heartbeat, |wait| wait.0),
     }
 }
 

@@ -9,7 +9,7 @@ use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, Step, StepRule};
 use steadfast_core::route::Model;
 
-use crate::config::{Config, Credential, Endpoint, Project, Store};
+use crate::config::{Config, Credential, Endpoint, Project, Store, Traces};
 use crate::node::Value;
 use crate::read::Words;
 use crate::secret::{MASK, mask_tokens, mask_url};
@@ -84,6 +84,7 @@ pub(super) fn tree(config: &Config) -> Value {
                     Value::table([("decisions", Some(decisions))])
                 }),
             ),
+            ("traces", config.traces.as_ref().map(traces)),
             ("alerts", config.webhook.as_ref().map(|_| Value::table([("webhook", Some(Value::text(MASK)))]))),
             ("admin", config.admin_token.as_ref().map(|_| Value::table([("token", Some(Value::text(MASK)))]))),
         ];
@@ -129,6 +130,7 @@ pub(super) fn policy(policy: &Policy, root: &str) -> Value {
                 ("connect", Some(wait(policy.timeouts.connect))),
                 ("first_token", Some(wait(policy.timeouts.first_token))),
                 ("idle", Some(wait(policy.timeouts.idle))),
+                ("heartbeat", Some(wait(policy.timeouts.heartbeat))),
             ])),
         ),
         ("on", Some(Value::named(on))),
@@ -293,6 +295,15 @@ fn rule(rule: &UserRule) -> Value {
         ),
         ("kind", Some(Value::text(rule.kind.as_str()))),
         ("retry_after", rule.retry_after.map(wait)),
+    ])
+}
+
+fn traces(traces: &Traces) -> Value {
+    let headers = traces.headers.iter().map(|(name, _)| (name.clone(), Value::text(MASK)));
+    Value::table([
+        ("endpoint", Some(Value::text(&*traces.url))),
+        ("service", Some(Value::text(&*traces.service))),
+        ("headers", (!traces.headers.is_empty()).then(|| Value::named(headers))),
     ])
 }
 

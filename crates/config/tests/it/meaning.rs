@@ -221,3 +221,39 @@ fn money_can_be_a_number_or_text() {
     let project = &load_text(text).unwrap().config.projects["a"];
     assert_eq!((project.usd_micros_per_day, project.usd_micros_per_session), (Some(2_500_000), Some(1_000_000)));
 }
+
+#[test]
+fn traces_go_where_the_file_says_and_rather_where_the_standard_variables_say() {
+    let file = "[traces]\nendpoint = \"http://127.0.0.1:4318\"\nheaders = { x-team = \"a\" }";
+    let traces = |environment: &[(&str, &str)]| {
+        load_with(Some(file), environment, &[]).unwrap_or_else(|problems| panic!("{problems}")).config.traces
+    };
+    let plain = traces(&[]).unwrap();
+    assert_eq!((&*plain.url, &*plain.service), ("http://127.0.0.1:4318/v1/traces", "steadfast"));
+    assert_eq!((&*plain.headers[0].0, plain.headers[0].1.expose()), ("x-team", "a"));
+    let base = ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector.example/base/");
+    let told = traces(&[base, ("OTEL_SERVICE_NAME", "mine"), ("OTEL_EXPORTER_OTLP_HEADERS", "X-Team=b")]).unwrap();
+    assert_eq!((&*told.url, &*told.service), ("https://collector.example/base/v1/traces", "mine"));
+    assert_eq!((told.headers.len(), told.headers[0].1.expose()), (1, "b"));
+    let full = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://other.example/otlp");
+    assert_eq!(traces(&[base, full]).unwrap().url, "http://other.example/otlp");
+    assert_eq!(traces(&[base, ("OTEL_SDK_DISABLED", "true")]), None);
+    assert_eq!(load_with(None, &[("OTEL_SERVICE_NAME", "mine")], &[]).unwrap().config.traces, None);
+    let set = ["traces.endpoint=http://flag.example"];
+    let flag = load_with(Some(file), &[base], &set).unwrap().config.traces.unwrap();
+    assert_eq!(flag.url, "http://flag.example/v1/traces", "flags win over everything");
+}
+
+#[test]
+fn an_address_for_traces_that_cannot_be_used_is_refused_where_it_was_written() {
+    let refused = |text: &str, environment: &[(&str, &str)]| match load_with(Some(text), environment, &[]) {
+        Err(problems) => problems.to_string(),
+        Ok(_) => panic!("it was taken"),
+    };
+    let password = refused("[traces]\nendpoint = \"http://me:hunter22@collector\"", &[]);
+    assert!(password.contains("holds a user or a password") && !password.contains("hunter22"), "{password}");
+    let variable = refused("", &[("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")]);
+    assert!(variable.contains("OTEL_EXPORTER_OTLP_ENDPOINT") && variable.contains("is not an address"), "{variable}");
+    let secret = refused("[traces]\nendpoint = \"http://c\"\nheaders = { authorization = \"Basic abc\" }", &[]);
+    assert!(secret.contains("holds a secret in plain text"), "{secret}");
+}

@@ -8,8 +8,8 @@ use crate::backoff::Backoff;
 use crate::time::Instant;
 use crate::window::mix;
 
-/// A probe younger than this decides alone: nobody else is let through meanwhile.
-const VERDICT_SOON: Duration = Duration::from_secs(2);
+/// A probe younger than this (most calls answer sooner) decides alone: nobody else is let through meanwhile.
+const VERDICT_SOON: Duration = Duration::from_secs(5);
 
 /// Cooldowns spread by up to this share, so that the replicas of a fleet do not probe together.
 const COOLDOWN_JITTER: f64 = 0.1;
@@ -28,6 +28,8 @@ pub(super) struct Machine {
     pub(super) streak: Streak,
     /// When something first went wrong since it closed.
     pub(super) troubled_since: Option<Instant>,
+    /// Refused for its health checks, whatever traffic says.
+    unhealthy: bool,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,7 @@ impl Machine {
             word: None,
             streak: Streak::default(),
             troubled_since: None,
+            unhealthy: false,
         }
     }
 
@@ -196,6 +199,28 @@ impl Machine {
         self.generation += 1;
         self.phase = Phase::Open { until };
         Transition { from, to: State::Open { until }, reason }
+    }
+
+    pub(super) fn refuse_unhealthy(&mut self, settings: &Settings, until: Instant, now: Instant) -> Option<Transition> {
+        self.unhealthy = true;
+        let transition = match &mut self.phase {
+            Phase::Open { until: open } => {
+                *open = until.max(*open);
+                return None;
+            }
+            Phase::Closed | Phase::HalfOpen { .. } => self.trip(settings, Reason::HealthChecks, None, now),
+        };
+        let Phase::Open { until: open } = &mut self.phase else { return None };
+        *open = until.max(*open);
+        Some(Transition { to: State::Open { until: *open }, ..transition })
+    }
+
+    pub(super) fn end_unhealthy(&mut self, now: Instant) {
+        if std::mem::take(&mut self.unhealthy)
+            && let Phase::Open { until } = &mut self.phase
+        {
+            *until = now.min(*until);
+        }
     }
 
     fn close(&mut self) -> Transition {

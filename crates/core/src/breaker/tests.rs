@@ -5,6 +5,7 @@ use super::*;
 ///
 /// `+` success, `x` failure, `~` degraded, `0` neutral: an attempt that reports at once.
 /// `?` an attempt that never reports. `.` one second passes. `r` the oldest `?` reports success.
+/// `u` health checks say unhealthy, for four seconds unless they say so again; `h` they say healthy.
 fn answers(script: &str) -> String {
     run(script, settings())
 }
@@ -33,6 +34,11 @@ fn run(script: &str, settings: Settings) -> String {
             'r' => {
                 let permit = silent.remove(0);
                 breaker.record(permit, Outcome::Success, None, now);
+                continue;
+            }
+            'u' | 'h' => {
+                let verdict = if step == 'u' { Verdict::Unhealthy } else { Verdict::Healthy };
+                breaker.checked(verdict, now + Duration::from_secs(4), now);
                 continue;
             }
             '+' => Some(Outcome::Success),
@@ -427,4 +433,30 @@ mod model {
             }
         }
     }
+}
+
+#[test]
+fn an_unhealthy_endpoint_is_refused_while_its_checks_say_so() {
+    check("+u+..u+..u+..+", "ynnnn");
+    check("u....+", "y");
+    check("u...+.x..+", "nyn");
+}
+
+#[test]
+fn a_healthy_endpoint_is_probed_at_once_and_only_if_its_checks_had_refused_it() {
+    check("uh+++", "yyy");
+    check("uhx+", "yn");
+    check("xxh+", "yyn");
+    check("h+", "y");
+}
+
+#[test]
+fn checks_reopen_a_breaker_that_is_being_probed() {
+    check("xx...?u+", "yyyn");
+    let breaker = Breaker::new(settings(), 1);
+    let (now, until) = (Instant::from_millis(1_000), Instant::from_millis(9_000));
+    let transition = breaker.checked(Verdict::Unhealthy, until, now).unwrap();
+    assert_eq!((transition.from, transition.to), (State::Closed, State::Open { until }));
+    assert_eq!(transition.reason.to_string(), "the health checks fail");
+    assert_eq!(breaker.checked(Verdict::Unhealthy, until, now), None, "said once");
 }

@@ -58,13 +58,13 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.commit_subject",
-        r"^\s*[-*]?\s*(?:fix|feat|chore|docs|test|refactor|perf|ci|build|style|revert)(?:\([^)]*\))?!?: .*",
+        r"^\s*[-*]?\s*(?:fix|feat|chore|docs|test|refactor|perf|ci|build|style|revert)(?:\([^)]*\))?!?: .*|^\s*[\w./-]+(?:\([^)]*\))?: (?:don't|do not|always|never|avoid|guard|make|stop|handle|allow|add|remove|improve|update|ensure|prevent|support|treat|retry|wrap|drop|bump|rename|return) [^:{]*",
         "fix(core): retry on ECONNRESET",
     ),
     // What a reader is told about failures in general.
     benign(
         "benign.explanation",
-        r#"^[^:{]{0,120}\b(?:maps? to|(?:is|are|gets?) mapped to|can be (?:triggered|caused) by|(?:is|are) (?:returned|raised|thrown|sent|used|emitted) (?:when|if|for)|means (?:that|when|the|you|your|a|an|no|it)|stands for|(?:happens|occurs|appears) (?:when|if)|(?:tells|indicates to) the (?:client|caller|user)|we (?:return|respond with|reply with|send back|treat|map|retry))\b.*"#,
+        r#"^[^:{]{0,120}\b(?:maps? to|(?:is|are|gets?) mapped to|can be (?:triggered|caused) by|(?:is|are) (?:only |always |also )?(?:returned|raised|thrown|sent|used|emitted|set|included|present) (?:when|if|for)|means (?:that|when|the|you|your|a|an|no|it)|stands for|(?:happens|occurs|appears) (?:when|if)|(?:tells|indicates to) the (?:client|caller|user)|we (?:return|respond with|reply with|send back|treat|map|retry))\b.*"#,
         "499 can be triggered by different paths",
     ),
     benign(
@@ -94,7 +94,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.fact_sheet",
-        r"^\s*(?:(?:rate limits|limits|pricing|context window|usage)\b[^:{]{0,20}: [^{]*|authentication: (?:pass|use|send|set|add|include)\b[^{]*)$",
+        r"^\s*(?:(?:rate limits|limits|pricing|context window)\b[^:{]{0,20}: [^{]*|usage limits?: [^{]*|authentication: (?:pass|use|send|set|add|include)\b[^{]*)$",
         "Rate limits: 50 requests per minute on the free tier",
     ),
     benign(
@@ -179,16 +179,109 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.advice",
-        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note:|tip:|not an? (?:\w+ ){0,2}(?:issue|problem|error|failure)\b|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|may|might|will)\b|we (?:should|could|can|now|also) (?:retry|handle|map|treat|use|add|see|back|catch)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|(?:classify|treat|map|convert|detect|propagate|rename|document|refactor|introduce|implement|bump|surface) [a-z`]|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
+        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note[:,]|tip:|not an? (?:\w+ ){0,2}(?:issue|problem|error|failure)\b|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|might|will)\b|we (?:should|could|can|now|also) (?:retry|handle|map|treat|use|add|see|back|catch)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|(?:classify|treat|map|convert|detect|propagate|rename|document|refactor|introduce|implement|bump|surface) [a-z`]|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
         "If you see 429 Too Many Requests, lower your request rate.",
     ),
+    benign(
+        "benign.question",
+        r"^\s*(?:> ?)?(?:how|why|what|when|where|which|who|is|are|am|do|does|did|can|could|should|would|will|has|have|any(?:one|body)?)\b[^{]*\?\s*$",
+        "> is this rate limited?",
+    ),
+    benign(
+        "benign.api_description",
+        r#"^[^:{]{0,160}\b(?:returns?|responds? with|answers? with|throws?|raises?|sends?|emits?|yields?) (?:an? |the |http )?[`"']?[1-5]\d\d\b[^:{]*\b(?:if|when|for|on|once|unless)\b[^{]*$|^\s*(?:if|when|whenever|once)\b[^:{]{0,160}\b(?:we|the (?:api|server|service|client|gateway|system|proxy|sdk|caller))\b[^:{]{0,40}\b(?:returns?|responds?|answers?|sends?|throws?|raises?|will|falls|retries|receives?)\b[^{]*$"#,
+        "The API returns 401 if the key is missing and 429 if you exceed the rate limit.",
+    ),
+    benign(
+        "benign.standard",
+        r"\b(?:clients?|servers?|senders?|recipients?|implementations?|user agents?|applications?|callers?|responses?) (?-i:SHOULD|MUST|MAY|SHALL)\b|\bstatus code (?:indicates|means|is (?:returned|used|sent))\b|\(rfc ?\d{4}\)",
+        "A server MAY send Retry-After with a 503 (Service Unavailable) response.",
+    ),
+    benign(
+        "benign.no_longer",
+        r"\bno longer (?:see|seeing|gets?|getting|stuck|happen\w*|occur\w*|fail\w*|crash\w*|hang\w*|throw\w*|reproduc\w*|return\w*)\b",
+        "We no longer see connection reset errors",
+    ),
+    benign(
+        "benign.share_left",
+        r"\b(?:limit|quota|usage|session|credits?|window)\b[^{]{0,60}\b(?:[1-9]|[1-9]\d|100)(?:\.\d+)?% (?:left|remaining|free|available)\b|\b(?:\d|[1-8]\d)(?:\.\d+)?% (?:of (?:\S+ ){0,4}(?:limit|quota|budget|allowance)\b|used\b)",
+        "Weekly limit: 87% left",
+    ),
+    benign(
+        "benign.how_to_stop",
+        r"\b(?:press|hit|use|type) (?:\S+ )?(?:ctrl|control|\^)[-+ ]?c\b.{0,20}\bto\b",
+        "Press Ctrl+C to stop",
+    ),
+    benign(
+        "benign.setting",
+        r#"^\s*["']?[\w.-]*(?:timeout|retries|rate_limit|backoff|attempts|ttl|threshold|concurrency)["']?\s*[:=]\s*["']?[\d.]+\s?(?:ms|s|m|h|secs?|seconds|mins?|minutes|/\s?\w+|%)?["']?[,;]?\s*$|^\s*\w+_timeout\s+\d+\w*;\s*$"#,
+        "request_timeout = 60",
+    ),
+    benign(
+        "benign.subject",
+        r"^\s*(?:this (?:pr|patch|change|commit|release|document|page|section|guide)|fix(?:es|ed)? #\d+|closes #\d+|resolves #\d+|merge (?:branch|pull request)|changelog|release notes|v?\d+\.\d+\.\d+:|expected behaviou?r|steps to reproduce|feature request|proposal)\b.*",
+        "This PR fixes the connection reset by peer error on idle streams",
+    ),
+    benign(
+        "benign.task",
+        r"^\s*(?:(?:increase|decrease|raise|lower|set|fixed|better|longer|shorter|improved?|configurable|default|faster) (?:`|the |a |an |default |client |request |http |retry |handling |error |connect\w* |\w+ )?(?:timeouts?|retries|backoff|limits?|handling|errors?|config)\b|add (?:`|support|tests?|docs?|missing|unit|handling|retr|logging|error|an? (?:test|retry|note|check|option|flag))|(?:handle|support|improve|refactor|document|bump|rename|prevent|avoid|implement|introduce|expose|clarify|skip|revert|simplify|surface|propagate|wrap|retry|distinguish|detect|map|treat) (?:`|the |a |an |all |more |missing |better |transient |errors?\b|retr\w+ |timeouts?\b|\d{3}|[45]xx))[^:{]*$",
+        "Add `TooManyRequestsError` (429) to error docs",
+    ),
+    benign(
+        "benign.list_of_codes",
+        r"^\s*(?:error handling|(?:supported |common |http )*(?:error|status) codes|common causes(?: are)?|troubleshooting|retry policy|free tier|expected behaviou?r)\s*:.*",
+        "HTTP status codes: 200 OK, 404 Not Found",
+    ),
+    benign(
+        "benign.reported",
+        r"^\s*(?:my|our|his|her|their|the (?:customer|user|team|reporter|docs?|documentation|readme|status page|changelog|manual)) (?:\S+ ){0,3}(?:says?|said|complain\w*|report\w*|mention\w*|states?)\b[^:{]*$|^\s*it (?:should|would|prints|used to)\b[^:{]*$",
+        "my colleague's laptop says 'quota exceeded' but mine works",
+    ),
+    benign(
+        "benign.past",
+        r"^[^:{]*\b(?:yesterday|last (?:week|night|month|year)|this morning|since (?:the )?(?:upgrade|update|fix|release|rollback))\b[^{]*$",
+        "The customer complained about the server being down yesterday",
+    ),
+    benign("benign.done", r"\.\.\. ?(?:done|ok|ready|success)\b[.!]?\s*$|\bexited normally\b", "loading model... done"),
+    benign(
+        "benign.capability",
+        r"^\s*(?:the )?(?:maximum |max )?(?:context|input|output|token)s? (?:length|window|limit|size) of (?:this|the|that) model is\b[^{]*$|^\s*\S+ (?:supports|offers|allows) (?:at most|up to) [\d,.]+[km]? ?(?:tokens)?[^{]*$|^\s*(?:free|paid|pro|basic)(?: tier| plan)?: [^{]*\bper (?:minute|day|hour|month)\b[^{]*$",
+        "gpt-4o supports at most 128,000 tokens",
+    ),
+    benign(
+        "benign.warning",
+        r"\b(?:Deprecation|PendingDeprecation|Future|Resource|Syntax|Import)Warning\b.*|^npm warn deprecated\b.*",
+        "DeprecationWarning: the timeout argument is deprecated",
+    ),
+    benign(
+        "benign.talk",
+        r"^\s*(?:getting|seeing|hitting|facing|having) [^:{]*$|(?::\(|:\)|;\)|:D|👍|😊|🙏|😅)\s*$|^\s*(?:thanks|thank you|lgtm|same here|\+1|not sure|(?:this|that|it) (?:can|may|might|could|will) happen|randomly|periodically|sometimes|occasionally|after the|before the|in my case|it seems|it looks like|looks like|seems like|turns out|maybe|perhaps|i'd|i'll|i've|let's|we've|we'll)\b[^:{]*$",
+        "Set concurrency to 5, still hitting their rate limits :(",
+    ),
+    benign(
+        "benign.amount_left",
+        r"^\s*(?:credits?|balance|tokens?|requests?|quota|messages|usage|context)(?: remaining| left| used)?: ?\$?[1-9][\d,.]*[km]?(?: ?/ ?[\d,.]+[km]?)?[^a-z]*(?:tokens|credits|/day|requests)?[^a-z]*$",
+        "credits remaining: 482",
+    ),
+    benign("benign.template", r"\{[0-9]\}.*\{[0-9]\}|^[^{]*%[sd]\b.*%[sd]\b", "Pod {0} was evicted due to {1}"),
+    benign(
+        "benign.speaker",
+        r"^[^:{]*\b(?:i am|i'm|i was|i've|i have|i get|i got|i can|i cannot|i can't|i tried|i suspect|i guess|i believe|we've seen|anyone else)\b[^:{]*$|^\s*th(?:is|ese|e) (?:errors?|bugs?|issues?|problems?|failures?) (?:seems?|appears?|causes?|happens?|occurs?|shows? up|is caused|are caused|comes?)\b[^{]*$",
+        "This error seems to be returned when prompts are blocked",
+    ),
+    benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),
 ];
 
 /// Takes benign lines out of `body`; also names the first shape seen.
 pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
+    let body_len = body.len();
+    let body = behind_success_head(body);
+    if is_diff(body) {
+        return (Cow::Borrowed(b""), Some("benign.diff"));
+    }
     let set = shapes();
     let shape = |line: &[u8]| set.matches(line).iter().next().map(|index| BENIGN[index].name);
-    let mut seen = None;
+    let mut seen = (body.len() < body_len).then_some("benign.success_head");
     let mut kept = Vec::new();
     let mut code = Code::default();
     for (number, line) in body.split(|byte| *byte == b'\n').enumerate() {
@@ -198,6 +291,8 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         let benign = if is_read { shape(line_start).or_else(informs) } else { None };
         code.note(line_start, benign);
         match benign {
+            // What begins with its usage is a help text.
+            Some("benign.usage") if number == 0 => return (Cow::Borrowed(b""), Some("benign.usage")),
             // Whoever asserts is a test: what stands around it is its expectation.
             Some("benign.assertion") => return (Cow::Borrowed(b""), Some("benign.assertion")),
             Some(name) => seen = seen.or(Some(name)),
@@ -211,6 +306,30 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         return (Cow::Borrowed(b""), Some("benign.source_code"));
     }
     if seen.is_none() { (Cow::Borrowed(body), None) } else { (Cow::Owned(kept), seen) }
+}
+
+/// What follows the head of a response that is a success; all of any other text.
+fn behind_success_head(body: &[u8]) -> &[u8] {
+    let is_head = body.starts_with(b"HTTP/")
+        && body.iter().position(|byte| *byte == b' ').is_some_and(|blank| body[blank..].starts_with(b" 2"));
+    if !is_head {
+        return body;
+    }
+    let end = memmem::find(body, b"\n\n").or_else(|| memmem::find(body, b"\r\n\r\n"));
+    end.map_or(&[], |end| &body[end..])
+}
+
+/// Whether every line is one of a patch. A shell that traces its commands writes `+ ` too, but
+/// does not indent them.
+fn is_diff(body: &[u8]) -> bool {
+    let lines = || body.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let is_header = |line: &[u8]| {
+        [&b"@@ "[..], b"diff --git ", b"index ", b"--- ", b"+++ "].iter().any(|header| line.starts_with(header))
+    };
+    let is_change = |line: &[u8]| matches!(line, [b'+' | b'-', b'\t', ..] | [b'+' | b'-', b' ', b' ', ..]);
+    matches!(body.first(), Some(b'+' | b'-' | b'@' | b'd'))
+        && lines().any(|line| is_header(line) || is_change(line))
+        && lines().all(|line| is_header(line) || matches!(line[0], b'+' | b'-' | b' '))
 }
 
 /// Tells a piece of source code, whose other lines are code too, from an error that quotes some.
@@ -304,6 +423,8 @@ const TELLING: &[&str] = &[
     "reason",
     "filter",
     "blocked",
+    "signal ",
+    "interrupt",
 ];
 
 /// Whether a line of a log only informs.

@@ -12,11 +12,15 @@ mod anthropic;
 mod azure;
 mod bedrock;
 mod chinese;
+mod chinese_codes;
 mod cloudflare;
+mod cluster;
 mod cohere;
 mod curl;
+mod database;
 mod deepseek;
 mod dotnet;
+mod editing;
 mod families;
 mod github;
 mod go;
@@ -50,7 +54,7 @@ mod xai;
 use super::rule::Rule;
 
 /// Grows with every change of meaning, so that a log tells which table decided.
-pub const RULES_VERSION: u32 = 3;
+pub const RULES_VERSION: u32 = 4;
 
 const GROUPS: &[&[Rule]] = &[
     openai::RULES,
@@ -67,6 +71,7 @@ const GROUPS: &[&[Rule]] = &[
     together::RULES,
     huggingface::RULES,
     chinese::RULES,
+    chinese_codes::RULES,
     languages::RULES,
     github::RULES,
     litellm::RULES,
@@ -90,6 +95,9 @@ const GROUPS: &[&[Rule]] = &[
     dotnet::RULES,
     grpc::RULES,
     websocket::RULES,
+    database::RULES,
+    cluster::RULES,
+    editing::RULES,
     process::RULES,
     families::quota::RULES,
     families::rate::RULES,

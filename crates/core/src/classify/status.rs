@@ -54,6 +54,8 @@ pub const STATUSES: &[Status] = &[
     ),
     status(414, InvalidRequest, "status.414", &["uri too long", "request-uri too"]),
     status(415, InvalidRequest, "status.415", &["unsupported media type"]),
+    // Twitter's old word for 429.
+    status(420, RateLimit, "status.420", &["enhance your calm"]),
     status(421, NetworkPermanent, "status.421", &["misdirected request"]),
     status(422, InvalidRequest, "status.422", &["unprocessable entity", "unprocessable content"]),
     status(424, ServerError, "status.424", &["failed dependency"]),
@@ -145,6 +147,9 @@ const BEFORE: &[&str] = &[
     "错误",
 ];
 
+/// Words of a message that may end in its status.
+const FAILED: &[&str] = &["failed", "failure", "error", "unable", "could not", "couldn't", "cannot"];
+
 /// A word that turns "response 500" into something else when it follows the number.
 const UNITS: &[&str] = &[
     "ms",
@@ -220,6 +225,15 @@ fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {
     if UNITS.iter().any(|unit| starts(rest, unit) && !rest.get(unit.len()).is_some_and(u8::is_ascii_alphanumeric)) {
         return false;
     }
+    let ends_text = after.iter().all(|byte| b" .!)".contains(byte));
+    let last_words = &before[before.len().saturating_sub(60)..];
+    // "Failed to fetch image: 402"
+    if ends_text
+        && before.ends_with(b": ")
+        && FAILED.iter().any(|word| memchr::memmem::find(last_words, word.as_bytes()).is_some())
+    {
+        return true;
+    }
     let before = trim_end(before);
     if before.is_empty() {
         // A message that opens with its status: "503 no healthy upstream", "429 {".
@@ -269,6 +283,9 @@ mod tests {
             ("httperror: 502 bad gateway", Some(502)),
             ("badrequesterror: 400 status code (no body)", Some(400)),
             ("expected status code 200 but was 400", Some(400)),
+            ("failed to fetch image: 402", Some(402)),
+            ("failed to read line: 402 of main.rs", None),
+            ("items: 402", None),
             ("serving http on 127.0.0.1 port 28429", None),
             ("listening on port 500", None),
             ("error at line 429", None),

@@ -52,16 +52,25 @@ const FAILING: &[&str] = &[
 ];
 
 /// What ends a streamed answer that is whole.
-const TERMINAL: &[&str] = &["[done]", "message_stop", "response.completed", "response.done", "\"done\":true"];
+const TERMINAL: &[&str] = &[
+    "[done]",
+    "message_stop",
+    "response.completed",
+    "response.done",
+    "\"done\":true",
+    "status=finished",
+    "status = finished",
+];
 
-/// The kind that the surface stands for, and the rule's name.
-pub(super) fn meaning(evidence: &Evidence<'_>, lower: &[u8], benign: bool) -> Option<(FailureKind, &'static str)> {
+/// The kind that the surface stands for, and the rule's name. `lower` is what benign lines left.
+pub(super) fn meaning(evidence: &Evidence<'_>, lower: &[u8]) -> Option<(FailureKind, &'static str)> {
     let says = |words: &[&str]| words.iter().any(|word| memchr::memmem::find(lower, word.as_bytes()).is_some());
     match evidence.surface {
         Surface::Network => Some((FailureKind::NetworkTransient, "surface.network")),
-        Surface::Stream if is_whole(lower) && !says(FAILING) && (says(TERMINAL) || !says(&["data: "])) => None,
+        Surface::Stream if says(TERMINAL) && !says(FAILING) => None,
+        Surface::Stream if is_whole(lower) && !says(FAILING) && !says(&["data: "]) => None,
         Surface::Stream => Some((FailureKind::StreamInterrupted, "surface.stream")),
-        Surface::Process if benign || evidence.exit == Some(Exit::Code(0)) || !says(FAILING) => None,
+        Surface::Process if evidence.exit == Some(Exit::Code(0)) || !says(FAILING) => None,
         Surface::Process => Some((FailureKind::ProcessDied, "surface.process")),
         Surface::Http | Surface::Text => None,
     }

@@ -125,11 +125,17 @@ struct Index {
     short: Box<[u64]>,
 }
 
-/// One beginning of a phrase.
+/// Notes of one condition that an entry holds itself.
+const QUICK_NOTES: usize = 4;
+
+/// One beginning of a phrase. What rules most of them out stands here, next to each other: to look
+/// up the phrase costs more than all the comparisons.
 struct Entry {
     key: u32,
     rank: u32,
     phrase: u16,
+    /// The phrase's first condition, if it has few notes: one of them must be there.
+    quick: Option<[u16; QUICK_NOTES]>,
     /// What follows the key: as many bytes again, of which those under the mask count. Beginnings
     /// that share a key mostly differ here.
     next: u32,
@@ -156,8 +162,9 @@ impl Index {
                     let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
                     seconds.map(|second| pair(start[0], second)).for_each(|pair| short[pair / 64] |= 1 << (pair % 64));
                 }
+                let quick = quick(&phrase.needs);
                 let phrase = phrases.len() as u16;
-                entries.push(Entry { key: key(start), rank, phrase, next: key(next), next_mask, rest });
+                entries.push(Entry { key: key(start), rank, phrase, quick, next: key(next), next_mask, rest });
             }
             phrases.push((owner, phrase));
         }
@@ -178,8 +185,10 @@ impl Index {
     ) {
         let lower = text.lower.as_slice();
         let tail = lower.len().saturating_sub(TAIL_BYTES);
-        let mut tries = vec![0_u8; self.phrases.len()];
-        let mut visits = vec![0_u8; if lower.len() > TAIL_BYTES { SLOTS } else { 0 }];
+        // A short text is all tail: nothing of it is counted.
+        let is_counted = lower.len() > TAIL_BYTES;
+        let mut tries = vec![0_u8; if is_counted { self.phrases.len() } else { 0 }];
+        let mut visits = vec![0_u8; if is_counted { SLOTS } else { 0 }];
         for at in words.starts.iter().map(|at| *at as usize) {
             let head = head(&lower[at..]);
             let (key, next) = (head as u32, (head >> 32) as u32);
@@ -207,11 +216,15 @@ impl Index {
                     if entry.key != key || (entry.next ^ next) & entry.next_mask != 0 {
                         continue;
                     }
-                    let tries = &mut tries[usize::from(entry.phrase)];
-                    if *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
+                    if entry.quick.is_some_and(|notes| !words.has_any(notes)) {
                         continue;
                     }
                     if !entry.rest.is_empty() && !starts_with(lower, at + 2 * KEY_BYTES, &entry.rest) {
+                        continue;
+                    }
+                    let mut uncounted = 0;
+                    let tries = tries.get_mut(usize::from(entry.phrase)).unwrap_or(&mut uncounted);
+                    if *tries >= TRIES_MAX && (at < tail || *tries == IMPOSSIBLE) {
                         continue;
                     }
                     let (owner, phrase) = &self.phrases[usize::from(entry.phrase)];
@@ -319,16 +332,33 @@ impl Words {
 
     /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
     fn may_hold(&self, mut needs: &[u16]) -> bool {
-        let is_noted = |note: &u16| self.noted[usize::from(note / 64) % (NOTE_BITS / 64)] >> (note % 64) & 1 != 0;
         while let Some((len, lists)) = needs.split_first() {
             let (notes, others) = lists.split_at(usize::from(*len));
-            if !notes.iter().any(is_noted) {
+            if !notes.iter().any(|note| self.is_noted(*note)) {
                 return false;
             }
             needs = others;
         }
         true
     }
+
+    /// Whether one of a few notes is there. Where there are fewer than fit, the first fills the rest.
+    fn has_any(&self, [first, second, third, fourth]: [u16; QUICK_NOTES]) -> bool {
+        self.is_noted(first)
+            || second != first && (self.is_noted(second) || self.is_noted(third) || self.is_noted(fourth))
+    }
+
+    fn is_noted(&self, note: u16) -> bool {
+        self.noted[usize::from(note / 64) % (NOTE_BITS / 64)] >> (note % 64) & 1 != 0
+    }
+}
+
+/// The first of the lists of notes, if it is short enough to stand in an entry.
+fn quick(needs: &[u16]) -> Option<[u16; QUICK_NOTES]> {
+    let (len, lists) = needs.split_first()?;
+    let notes = &lists[..usize::from(*len)];
+    let first = *notes.first()?;
+    (notes.len() <= QUICK_NOTES).then(|| std::array::from_fn(|index| notes.get(index).copied().unwrap_or(first)))
 }
 
 /// Classes of bytes, as far as words go; all others are zero.

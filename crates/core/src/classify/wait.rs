@@ -42,6 +42,10 @@ enum Form {
     Moment,
     /// A time of day with its zone: `9am (America/Chicago)`.
     Clock,
+    /// Hours, minutes and seconds: `23:10:05`.
+    Span,
+    /// A date with its month by name: `Oct 7th, 2026 3:52 PM`.
+    Dated,
 }
 
 /// Who says so.
@@ -81,8 +85,42 @@ pub(super) const WAITS: &[Wait] = &[
     wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to |\x7e ?)?DURATION"),
     wait(Form::Duration, r"\bretry your requests? after (?:about )?DURATION"),
     wait(Form::Duration, r"\bcooldown (?:remaining|ends in)?:? ?DURATION"),
+    wait(
+        Form::Duration,
+        r"\b(?:come back|check back|try|retry|resume|unlocks?|unblocked|lifted|refill(?:s|ed)?|renewed|replenished|refreshed|restored|possible|allowed|retried) (?:again )?(?:in|after):? ABOUTDURATION",
+    ),
+    wait(
+        Form::Duration,
+        r"\bnext (?:request|attempt|call|slot|window|message|retry)(?: (?:is|will be))?(?: allowed| available| possible| accepted)? (?:in|after):? ABOUTDURATION",
+    ),
+    wait(
+        Form::Duration,
+        r"\b(?:blocked|banned|limited|throttled|suspended|locked|locked out|restricted|paused) for (?:another |the next |at least )?ABOUTDURATION",
+    ),
+    wait(Form::Duration, r"\bwait(?:ing)? (?:for )?(?:a further |an additional |at least another )?ABOUTDURATION"),
+    wait(
+        Form::Duration,
+        r"\b(?:retry|wait|waiting|reset|cooldown)[- ]?(?:delay|interval|time|period)(?: is| of)?:? ABOUTDURATION",
+    ),
+    wait(Form::Duration, r"\b(?:eta|estimated (?:wait|time|wait time|waiting time))(?: is| of)?:? ABOUTDURATION"),
+    wait(
+        Form::Duration,
+        r"DURATION(?: remaining| left)? (?:until (?:reset|retry|the (?:next|limit|quota|window)|it resets|your|next)|before (?:retrying|trying again|the next|your next|you (?:can|may)|making|sending|another))",
+    ),
+    wait(
+        Form::Seconds,
+        r#"(?:reset|retry|available|wait|cooldown|backoff)_(?:in|for|secs?|seconds|in_seconds|in_secs|for_seconds)['"]?[:=] ?['"]?NUMBER['"]?(?:[^\d.a-z]|$)"#,
+    ),
+    wait(
+        Form::Millis,
+        r#"(?:reset|wait|cooldown|backoff|retry)_?(?:after|in|delay|for)?_?(?:ms|millis|milliseconds)['"]?[:=] ?['"]?NUMBER"#,
+    ),
+    wait(Form::Seconds, r#"retry-after['"]?, ?b?['"]NUMBER['"]"#),
+    wait(Form::Seconds, r#"reset-(?:tokens|requests)['"]?, ?b?['"]NUMBER['"]"#),
+    wait(Form::Span, r"\b(?:try|retry|come back|available|resets?) (?:again )?(?:in|after):? (\d{1,3}:\d{2}:\d{2})\b"),
     wait(Form::Seconds, r"\bretry after:? NUMBER(?:\.? |\.?$)"),
-    wait(Form::Seconds, r"NUMBER ?(?:秒|s)(?:钟)?(?:后|之后)"),
+    wait(Form::Duration, r"(\d{1,9}(?:\.\d{1,6})? ?(?:秒|分钟|分|个?小时|天))(?:钟)?(?:后|之后|以后)"),
+    wait(Form::Seconds, r"NUMBER ?s(?:后|之后)"),
     wait(Form::Epoch, r#"usage limit reached\|(\d{10})"#),
     wait(Form::Epoch, r#"(?:resets?|retry)_?(?:at|on|time|time_?stamp)['"]?[:=] ?['"]?(\d{10}(?:\d{3})?)\b"#),
     wait(
@@ -92,7 +130,11 @@ pub(super) const WAITS: &[Wait] = &[
     wait(Form::Moment, r#"(?:resets?|retry)_?(?:at|on|time|time_?stamp)['"]?[:=] ?['"]?MOMENT"#),
     wait(
         Form::Moment,
-        r"(?:try again|retry|resets?|available again|regain access)(?: your requests?)? (?:at|after|on|until) MOMENT",
+        r"(?:try again|retry|resets?|reset|available again|regain access|come back|renews?|restored|lifted|blocked|limited|again)(?: your requests?)? (?:at|after|on|until) MOMENT",
+    ),
+    wait(
+        Form::Dated,
+        r"(?:try again|retry|resets?|reset|available again|regain access|come back|renews?|restored|lifted|blocked|limited|again) (?:at|after|on|until) ([a-z]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4},? (?:at )?\d{1,2}:\d{2}(?: ?[ap]m)?)\b",
     ),
     wait(
         Form::Clock,
@@ -123,10 +165,13 @@ pub(super) const WAITS: &[Wait] = &[
 impl Wait {
     /// The pattern with its placeholders filled in.
     pub(super) fn expanded(&self) -> String {
-        let unit = "(?:milliseconds?|ms|months?|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h|days?|d)";
-        let duration = format!(r"((?:\d{{1,9}}(?:\.\d{{1,12}})? ?{unit}(?:, and |, | and | )?){{1,5}})\b");
-        let moment = r"(\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:z|utc)|[+-]\d{2}:?\d{2}))";
+        let unit = "(?:milliseconds?|ms|months?|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h|days?|d|weeks?)";
+        let number = r"(?:\d{1,9}(?:\.\d{1,12})?|one|two|three|five|ten|thirty|sixty)";
+        let duration = format!(r"((?:{number} ?{unit}(?:, and |, | and | )?){{1,5}})\b");
+        let moment =
+            r"(\d{4}-\d{2}-\d{2}(?:t| | at )\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:z|utc|gmt)|[+-]\d{2}:?\d{2})?)";
         self.pattern
+            .replace("ABOUT", r"(?:about |approximately |around |another |up to |roughly |\x7e ?)?")
             .replace("DURATION", &duration)
             .replace("NUMBER", r"(\d{1,12}(?:\.\d{1,12})?)")
             .replace("MOMENT", moment)
@@ -140,6 +185,8 @@ impl Wait {
             Form::Epoch => parse::epoch(value, now?),
             Form::Moment => parse::moment(value, now?),
             Form::Clock => parse::clock(value, now?),
+            Form::Span => parse::span(value),
+            Form::Dated => parse::dated(value, now?),
         }
     }
 }
@@ -155,7 +202,8 @@ pub(super) struct Said {
 
 /// Collects what headers and body say about waiting.
 pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, table: &Table, found: &Found) -> Said {
-    if !may_state_wait(kind) {
+    let place = place(kind);
+    if place == Place::Nowhere {
         return Said::default();
     }
     let now = evidence.now.or_else(|| parse::http_date(evidence.header("date")?));
@@ -163,14 +211,26 @@ pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, tabl
     if let Some(asked) = header::asked(evidence, now) {
         return Said { by_provider: Some(asked), by_client: None };
     }
+    if place == Place::Headers {
+        return Said::default();
+    }
     let waits = table.waits(text, found);
     let stated = in_body(By::Provider, &text.shown, &waits, now)
         .or_else(|| if limited { header::reset(evidence, now) } else { None });
     Said { by_provider: stated, by_client: in_body(By::Client, &text.shown, &waits, now) }
 }
 
-/// Whether waiting can help at all. A number in a message about a bad request is no wait.
-fn may_state_wait(kind: FailureKind) -> bool {
+/// Where a wait may be stated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    HeadersAndBody,
+    /// A number in a message about permission is advice on what to do next.
+    Headers,
+    Nowhere,
+}
+
+/// Where a failure of this kind states a wait. One in a message about a bad request is none.
+fn place(kind: FailureKind) -> Place {
     match kind {
         FailureKind::RateLimit
         | FailureKind::QuotaExhausted
@@ -178,11 +238,9 @@ fn may_state_wait(kind: FailureKind) -> bool {
         | FailureKind::ServerError
         // One request above an allowance per minute: some providers state the window all the same.
         | FailureKind::ContextLimit
-        | FailureKind::Timeout => true,
-        FailureKind::NetworkTransient
-        | FailureKind::NetworkPermanent
-        | FailureKind::ModelUnavailable
-        | FailureKind::AuthError
+        | FailureKind::Timeout => Place::HeadersAndBody,
+        FailureKind::ModelUnavailable | FailureKind::AuthError | FailureKind::NetworkTransient => Place::Headers,
+        FailureKind::NetworkPermanent
         | FailureKind::ContentFilter
         | FailureKind::InvalidRequest
         | FailureKind::StateLost
@@ -190,7 +248,7 @@ fn may_state_wait(kind: FailureKind) -> bool {
         | FailureKind::ProcessDied
         | FailureKind::BadOutput
         | FailureKind::Cancelled
-        | FailureKind::Unknown => false,
+        | FailureKind::Unknown => Place::Nowhere,
     }
 }
 

@@ -72,6 +72,9 @@ fn default() -> Policy {
             first_token: minutes(3),
             // Providers that think aloud send pings every 10 to 30 s.
             idle: secs(90),
+            // Shorter than the shortest idle timeout seen in a proxy (15 s). Once it is sent the status is
+            // spent, so it is not sent early.
+            heartbeat: secs(12),
         },
         on: table([
             (kind(FailureKind::RateLimit), vec![throttled.clone(), Step::Fallback]),

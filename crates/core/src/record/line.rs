@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::{Place, Record};
+use crate::kind::FailureKind;
 
 pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
     let Record {
@@ -46,7 +47,7 @@ pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
     put_number(out, "attempts_max", attempts_max.map(i64::from));
     put_place(out, "target", target.as_ref());
     put_text(out, "choice", choice.as_deref());
-    put_text(out, "kind", kind.map(|kind| kind.as_str()));
+    put_text(out, "kind", kind.map(FailureKind::as_str));
     put_number(out, "status", status.map(i64::from));
     put_text(out, "rule", rule.as_deref());
     put_other(out, "retry_after_ms", retry_after_ms.as_ref());

@@ -192,6 +192,9 @@ impl Recovery {
     /// Holds the most this attempt can cost, in both budgets or in none.
     fn reserve(&self, model: &Model, obstacles: &mut Obstacles) -> Option<u64> {
         let (project, session) = (&self.plan.project.spend, &self.plan.session.spend);
+        if self.plan.needs.free {
+            return Some(0);
+        }
         let worst = self.worst_cost(model);
         if worst.is_none() && (project.is_limited() || session.is_limited()) {
             obstacles.money = Some(Reason::PriceUnknown);

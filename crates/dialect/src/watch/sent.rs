@@ -21,6 +21,14 @@ pub struct Sent {
     pub(crate) stuck: bool,
 }
 
+/// Where a [`Sent`] stood.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    text: usize,
+    text_bytes: u64,
+    flags: [bool; 4],
+}
+
 impl Sent {
     /// The text, where it is kept and within its bound.
     pub fn text(&self) -> Option<&str> {
@@ -49,6 +57,21 @@ impl Sent {
 
     pub(super) fn keeping() -> Self {
         Self { text: Some(String::new()), ..Self::default() }
+    }
+
+    /// Where it stands, to go back to: a frame that turns out to be broken was not sent.
+    pub(super) fn mark(&self) -> Mark {
+        let Self { text, text_bytes, tool, thinking, other, stuck } = self;
+        let text = text.as_ref().map_or(0, String::len);
+        Mark { text, text_bytes: *text_bytes, flags: [*tool, *thinking, *other, *stuck] }
+    }
+
+    pub(super) fn back_to(&mut self, mark: Mark) {
+        if let Some(text) = &mut self.text {
+            text.truncate(mark.text);
+        }
+        self.text_bytes = mark.text_bytes;
+        [self.tool, self.thinking, self.other, self.stuck] = mark.flags;
     }
 
     pub(super) fn push(&mut self, text: Text<'_>) {

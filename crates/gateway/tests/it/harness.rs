@@ -51,9 +51,7 @@ impl Stage {
         let fake = Fake::start().await.unwrap();
         let folder = std::env::temp_dir().join(format!("steadfast-it-{}-{}", std::process::id(), fake.addr().port()));
         std::fs::create_dir_all(&folder).unwrap();
-        let log = folder.join("decisions.jsonl");
-        let text = format!("{config}\n[log]\ndecisions = {{ path = \"{}\" }}\n", log.display());
-        let config = load(&text.replace("FAKE", &fake.url()));
+        let config = load(&written(config, &fake, &folder));
         let engine = Engine::start(config).unwrap();
         let gateway = Gateway::bind(Arc::clone(&engine), settings).await.unwrap();
         let address = gateway.address();
@@ -67,6 +65,11 @@ impl Stage {
     /// Three endpoints `a`, `b`, `c` of each dialect, and models that fall back from one to the next.
     pub(crate) async fn usual(more: &str) -> Self {
         Self::new(&format!("{USUAL}\n{more}")).await
+    }
+
+    /// Puts another configuration in force.
+    pub(crate) fn reload(&self, config: &str) {
+        self.engine.reload(load(&written(config, &self.fake, &self.folder))).unwrap();
     }
 
     pub(crate) fn script(&self, endpoint: &str, specs: &str) {
@@ -107,6 +110,13 @@ impl Stage {
         };
         self.log().iter().filter(|line| line["event"] == event).map(told).collect()
     }
+}
+
+/// The configuration of a stage as a file.
+fn written(config: &str, fake: &Fake, folder: &std::path::Path) -> String {
+    let log = folder.join("decisions.jsonl");
+    let text = format!("{config}\n[log]\ndecisions = {{ path = \"{}\" }}\n", log.display());
+    text.replace("FAKE", &fake.url())
 }
 
 impl Drop for Stage {

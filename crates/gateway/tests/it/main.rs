@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod harness;
+mod ops;
 mod plain;
 mod recovery;
 mod streams;
+mod traces;

@@ -124,6 +124,13 @@ async fn it_says_that_it_is_alive_ready_and_what_it_counted() {
 }
 
 #[tokio::test]
+async fn a_websocket_is_sent_back_to_http() {
+    let stage = Stage::usual("").await;
+    let answer = stage.send(with(with(get("/v1/responses"), "upgrade", "websocket"), "connection", "upgrade")).await;
+    assert_eq!((answer.status.as_u16(), stage.fake.requests().len()), (426, 0));
+}
+
+#[tokio::test]
 async fn switched_off_it_is_a_plain_proxy() {
     let stage = Stage::usual("[projects.default]\nenabled = false").await;
     stage.script("a", "overloaded");
@@ -134,5 +141,8 @@ async fn switched_off_it_is_a_plain_proxy() {
     assert_eq!((stage.fake.count("a"), stage.fake.count("b")), (8, 0), "no retry, no fallback, no breaker");
     stage.script("a", "cut=3");
     let answer = stage.send(Speaks::Messages.request(true)).await;
-    assert!(answer.text().contains("word-2"), "as it came: {}", answer.text());
+    assert!(answer.text().contains("word-2") && !answer.clean, "as it came, and cut as it was: {}", answer.text());
+    stage.script("a", "weekly_quota x1; ok");
+    assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 429);
+    assert_eq!(stage.send(Speaks::Messages.request(false)).await.header("x-steadfast-model"), "claude-one");
 }

@@ -101,6 +101,54 @@ async fn resume_continues_plain_text_without_a_seam() {
 }
 
 #[tokio::test]
+async fn a_stream_may_break_more_than_once() {
+    for speaks in Speaks::ALL {
+        let stage = Stage::usual("").await;
+        stage.script("a", "ok");
+        let expected = speaks.text(&stage.send(speaks.request(true)).await.text());
+        stage.script("a", "cut=5 x1; error=9 x1; ok");
+        let answer = stage.send(with(speaks.request(true), "x-steadfast-stream", "resume")).await.text();
+        assert!(speaks.is_whole(&answer) && speaks.error(&answer).is_none(), "{speaks:?} {answer}");
+        assert_eq!(speaks.text(&answer), expected, "{speaks:?}");
+        stage.script("a", "cut=5 x1; error=9 x1; ok");
+        let answer = stage.send(with(speaks.request(true), "x-steadfast-stream", "regenerate")).await.text();
+        assert!(speaks.is_whole(&answer) && speaks.error(&answer).is_none(), "{speaks:?} {answer}");
+        let said = speaks.text(&answer);
+        let parts: Vec<&str> = said.split("[Connection lost mid-response]").map(str::trim).collect();
+        assert_eq!((parts.len(), parts[2]), (3, expected.as_str()), "{speaks:?} {said}");
+        stage.script("a", "cut=5");
+        let answer = stage.send(with(speaks.request(true), "x-steadfast-stream", "resume")).await.text();
+        assert!(speaks.error(&answer).is_some() || speaks.is_whole(&answer), "{speaks:?} {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_continued_answer_may_come_from_another_model() {
+    let stage = Stage::usual("[models.claude-3-5-sonnet-one]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\nfallback = [\"claude-3-5-haiku-two\"]\n[models.claude-3-5-haiku-two]\nvendor = \"anthropic\"\nendpoints = [\"b\"]").await;
+    stage.script("a", "cut=5");
+    let mut request = Speaks::Messages.request(true);
+    let body = r#"{"messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":100,"model":"claude-3-5-sonnet-one"}"#;
+    *request.body_mut() = bytes::Bytes::from(body).into();
+    let answer = stage.send(with(request, "x-steadfast-stream", "resume")).await.text();
+    assert!(Speaks::Messages.is_whole(&answer) && Speaks::Messages.error(&answer).is_none(), "{answer}");
+    assert!(stage.fake.count("b") == 1 && Speaks::Messages.text(&answer).contains("word-5 word-6"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_answer_whose_end_alone_was_lost_is_ended() {
+    let model = "[models.claude-3-5-haiku-x]\nvendor = \"anthropic\"\nendpoints = [\"a\"]";
+    let stage = Stage::usual(model).await;
+    stage.script("a", "words=5 end=5 x1; words=5");
+    let mut request = Speaks::Messages.request(true);
+    let body =
+        r#"{"model":"claude-3-5-haiku-x","messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":100}"#;
+    *request.body_mut() = bytes::Bytes::from(body).into();
+    let answer = stage.send(with(request, "x-steadfast-stream", "resume")).await.text();
+    assert!(Speaks::Messages.is_whole(&answer) && Speaks::Messages.error(&answer).is_none(), "{answer}");
+    assert_eq!(Speaks::Messages.text(&answer), "word-1 word-2 word-3 word-4 word-5");
+}
+
+#[tokio::test]
 async fn a_tool_call_arrives_whole_or_not_at_all() {
     for speaks in [Speaks::Chat, Speaks::Responses, Speaks::Messages] {
         for fault in ["cut-in-tool", "end-in-tool"] {
@@ -183,8 +231,8 @@ async fn compressed_answers_and_http2_are_understood() {
 async fn an_upstream_gone_mad_does_no_harm() {
     for fault in ["endless-headers", "garbage", "huge=100MB", "wrong-length"] {
         for stream in [false, true] {
-            if fault.starts_with("huge") && stream {
-                // A stream may be long: it is passed on as it comes.
+            if matches!(fault, "huge=100MB" | "wrong-length") && stream {
+                // A stream may be long, and it is whole when its terminal event has come.
                 continue;
             }
             let stage = Stage::usual("").await;

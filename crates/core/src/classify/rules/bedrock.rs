@@ -37,7 +37,6 @@ pub(super) const RULES: &[Rule] = &[
             "ModelNotReadyException",
             "CapacityExceededException",
             "InsufficientThroughput",
-            "ServiceUnavailableException",
             "ModelStreamTimeout",
         ])
         .example("ModelNotReadyException: The model specified in the request is not ready to serve inference requests."),
@@ -47,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("ModelTimeoutException: The request took too long to process."),
     rule("bedrock.model_error", ServerError)
         .class()
-        .code(&["ModelErrorException", "ModelStreamErrorException", "InternalServerException", "ModelInvocationFailed"])
+        .code(&["ModelErrorException", "ModelStreamErrorException", "InternalServerException", "ModelInvocationFailed", "ServiceUnavailableException"])
         .example("ModelErrorException: The request failed due to an error while processing the model."),
     rule("bedrock.on_demand", ModelUnavailable)
         .decisive()

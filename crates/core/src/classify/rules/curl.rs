@@ -9,7 +9,6 @@ use crate::kind::FailureKind::{
 
 pub(super) const RULES: &[Rule] = &[
     rule("curl.resolve", NetworkPermanent)
-        .decisive()
         .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:5|6)\b"])
         .code(&[
             "CURLE_COULDNT_RESOLVE_HOST",

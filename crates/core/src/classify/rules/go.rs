@@ -40,6 +40,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("go.scheme", NetworkPermanent)
         .decisive()
         .text(&[
+            r"missing '\]' in host",
+            r"first path segment in url cannot contain colon",
+            r"invalid control character in url",
+            r"no host in request url",
+            r"invalid character .{1,6} in host name",
             "unsupported protocol scheme",
             r"stopped after \d{1,3} redirects",
             "no host in request url",
@@ -66,6 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"stream error: stream id \d", "http2: server sent goaway~(?:stream|while)", "rst_stream"])
         .example("stream error: stream ID 1; INTERNAL_ERROR; received from peer"),
     connection("go.http2_goaway", NetworkTransient)
+        .decisive()
         .text(&[
             "server sent goaway",
             "http2: (?:client connection (?:lost|force closed)|transport received)",

@@ -43,7 +43,9 @@ pub(super) const RULES: &[Rule] = &[
         .example("Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 2"),
     rule("google.quota_per_minute", RateLimit)
         .decisive()
-        .text(&[r"quota exceeded for \S{1,140}per_(?:minute|second)"])
+        .text(&[
+            r"quota exceeded for \S{1,80}online_prediction_\S{1,60}per_base_model",
+r"quota exceeded for \S{1,140}per_(?:minute|second)"])
         .example("Quota exceeded for aiplatform.googleapis.com/online_prediction_requests_per_minute_per_base_model"),
     rule("google.capacity_message", RateLimit)
         .decisive()

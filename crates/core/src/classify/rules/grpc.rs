@@ -11,6 +11,10 @@ pub(super) const RULES: &[Rule] = &[
     connection("grpc.connect", NetworkTransient)
         .class()
         .text(&[
+            r"unavailable: (?:io exception|network closed)",
+            r"\bnetwork closed for unknown reason\b",
+            r"\bkeepalive (?:failed|ping|watchdog)\b",
+            r"\b(?:channel|subchannel) (?:is |was |has )?(?:shut ?down|in transient_failure|transient_failure)\b",
             "failed to connect to all addresses",
             "no connection established",
             "connection dropped",
@@ -21,7 +25,14 @@ pub(super) const RULES: &[Rule] = &[
         .example("failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:28099"),
     rule("grpc.resolve", NetworkPermanent)
         .decisive()
-        .text(&["domain name not found", "name resolution failure", "dns resolution failed"])
+        .text(&[
+            r"name resolver error",
+            r"produced zero addresses",
+            r"unable to resolve host \S{1,60}$",
+            "domain name not found",
+            "name resolution failure",
+            "dns resolution failed",
+        ])
         .example("errors resolving vertex.no-such.test:443: [field:hostname lookup error: Domain name not found]"),
     rule("grpc.http1", NetworkPermanent)
         .decisive()

@@ -8,7 +8,6 @@ use crate::kind::FailureKind::{
 
 pub(super) const RULES: &[Rule] = &[
     rule("java.unknown_host", NetworkPermanent)
-        .decisive()
         .code(&["UnknownHostException", "UnresolvedAddressException"])
         .example("java.net.UnknownHostException: api.x.test"),
     connection("java.connect", NetworkTransient)

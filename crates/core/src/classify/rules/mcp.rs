@@ -9,6 +9,9 @@ pub(super) const RULES: &[Rule] = &[
     rule("mcp.closed", ProcessDied)
         .decisive()
         .text(&[
+            r"\berror in mcp: client closed\b",
+            r"\bmcp\b~\b(?:client|server|transport|connection) (?:has been |was |is )?closed\b",
+
             "mcperror: connection closed",
             r"mcp\S{0,20}: connection closed",
             "32000: connection closed",

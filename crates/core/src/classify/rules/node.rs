@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
         ])
         .example("SocketError: UND_ERR_SOCKET"),
     rule("undici.terminated", StreamInterrupted)
-        .text(&[r"typeerror: terminated\b", r"error \(terminated\)"])
+        .text(&[r"\bterminated\b~\bund_err_socket\b", r"typeerror: terminated\b", r"error \(terminated\)"])
         .example("TypeError: terminated"),
     rule("node.premature_close", StreamInterrupted)
         .code(&[

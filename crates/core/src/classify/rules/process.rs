@@ -12,6 +12,8 @@ pub(super) const RULES: &[Rule] = &[
             "ErrorOutOfDeviceMemory",
 "OOMKilled"])
         .text(&[
+            r"\bfork: retry\b",
+
             r"\bout of (?:\S{1,12} )?memory\b~\b(?:kill|terminat|crash|exit|alloc|error|fatal|abort)",
             r"\bmemory allocation of \d{1,18} bytes failed\b",
             r"\ballowed memory size of\b",
@@ -73,6 +75,8 @@ pub(super) const RULES: &[Rule] = &[
             "SIGTRAP",
         ])
         .text(&[
+            r"\b(?:gone|lost|missing|dead)\b[^a-z]{1,4}(?:sig(?:segv|kill|abrt|bus|term|ill))\b",
+
             r"(?:killed|terminated|died|exited|ended|stopped|crashed)\b~\bsignal \d{1,2}\b",
             r"\bsignal: ?\d{1,2}\b",
             "pane is dead",
@@ -190,6 +194,16 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\b(?:exit|exited) code: ?[1-9]\d{0,2}\)",
+            r"\bunhandled 'error' event\b",
+
+            r"\b(?:terminal|runtime|shell|session) (?:ended|lost|died)\b",
+            r"\bpermission denied: \./\S",
+
+            r"\berrno 1(?:3[1-9]|26|27)\b",
+            r"\bexited via signal\b",
+            r"\bprocess exited\b",
+
             r"\bserver shut ?down\b",
             r"\bshut down unexpectedly\b",
             r"\bunknown command\b",
@@ -281,7 +295,9 @@ pub(super) const RULES: &[Rule] = &[
         .example("no server running on /tmp/tmux-1000/default"),
     rule("process.tmux_target", StateLost)
         .decisive()
-        .text(&["can't find (?:session|window|pane|client)", "no such (?:session|window|pane)"])
+        .text(&[
+            r"cant find (?:session|window|pane|client)",
+"can't find (?:session|window|pane|client)", "no such (?:session|window|pane)"])
         .example("can't find session: agents"),
     rule("process.stdio", ProcessDied)
         .text(&[
@@ -309,9 +325,18 @@ pub(super) const RULES: &[Rule] = &[
         .class()
         .text(&["unhandled (?:exception|rejection)", "uncaught exception", "fatal python error", "fatal error: "])
         .example("fatal: unhandled exception, terminating"),
+    // The shell could not read the script.
+    rule("process.shell_syntax", ProcessDied)
+        .decisive()
+        .text(&[r"\bsyntax error near unexpected token\b", r"\bunexpected eof while looking for matching\b"])
+        .example("bash: -c: line 31: syntax error near unexpected token `('"),
     rule("process.start_general", ProcessDied)
         .class()
         .text(&[
+            r"\bsyntax error: unexpected\b",
+            r"\bcontainer \S{1,40} is unhealthy\b",
+            r"\bdependency failed to start\b",
+
             r"\bexec(?:ve|vp)?\b[ :(]~\b(?:failed|format error|no such file|not found|permission denied|bad file)\b",
             r"\bunknown command\b",
             r"\b(?:could not|cannot|can't|failed to|unable to) (?:spawn|exec|fork|launch)\b",

@@ -1,7 +1,8 @@
 //! vLLM, SGLang and TensorRT-LLM.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::{ContextLimit, InvalidRequest, ModelUnavailable, Overloaded, ProcessDied};
+use crate::evidence::Surface;
+use crate::kind::FailureKind::{ContextLimit, InvalidRequest, ModelUnavailable, Overloaded, ProcessDied, ServerError};
 
 pub(super) const RULES: &[Rule] = &[
     rule("vllm.context", ContextLimit)
@@ -33,6 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&["requires --enable-auto-tool-choice"])
         .example(r#""auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"#),
     rule("vllm.cuda", ProcessDied)
+        .on(Surface::Http, ServerError)
         .decisive()
         .code(&["OutOfMemoryError"])
         .text(&["cuda out of memory", "cuda error: ", "no available memory for the cache blocks", "hip out of memory"])

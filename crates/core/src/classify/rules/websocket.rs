@@ -2,12 +2,16 @@
 
 use crate::classify::rule::{Rule, connection, rule};
 use crate::kind::FailureKind::{
-    AuthError, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded, ServerError, StreamInterrupted,
+    AuthError, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded, RateLimit, ServerError,
+    StreamInterrupted,
 };
 
 pub(super) const RULES: &[Rule] = &[
     rule("websocket.abnormal", StreamInterrupted)
         .text(&[
+            r"\b(?:received|sent|code|closed|close)[ :=(]{1,3}10(?:00|01|05|06|12|14|15)\b[^0-9]{0,2}\(?(?:ok|going away|abnormal|service restart|bad gateway|no status|unexpected|keepalive|tls)",
+            r"\bservice restart\b",
+
             "websocketconnectionclosedexception",
             "connection to remote host was lost",
             r"websocket\b~\b(?:1006|1001|1012|1005)\b",
@@ -35,6 +39,35 @@ pub(super) const RULES: &[Rule] = &[
         .class()
         .text(&["handshake not finished", r"websocket\b~handshake~(?:failed|error)", "websocket connection~failed"])
         .example("WebSocket connection to ws://x failed"),
+    // The handshake was answered with a status.
+    rule("websocket.refused_server", ServerError)
+        .decisive()
+        .text(&[
+            r"\bexpected 101\b[^0-9]{1,30}(?:500|502|503)\b",
+            r"\b(?:bad handshake|handshake status|unexpected server response)\b[^0-9]{1,12}(?:500|502|503)\b",
+        ])
+        .example("Expected 101 status code: 503"),
+    rule("websocket.refused_auth", AuthError)
+        .decisive()
+        .text(&[
+            r"\bexpected 101\b[^0-9]{1,30}(?:401|403)\b",
+            r"\b(?:bad handshake|handshake status|unexpected server response)\b[^0-9]{1,12}(?:401|403)\b",
+        ])
+        .example("Unexpected server response: 403"),
+    rule("websocket.refused_rate", RateLimit)
+        .decisive()
+        .text(&[
+            r"\bexpected 101\b[^0-9]{1,30}429\b",
+            r"\b(?:bad handshake|handshake status|unexpected server response)\b[^0-9]{1,12}429\b",
+        ])
+        .example("Unexpected server response: 429"),
+    rule("websocket.refused_path", InvalidRequest)
+        .decisive()
+        .text(&[
+            r"\bexpected 101\b[^0-9]{1,30}(?:400|404|426)\b",
+            r"\b(?:bad handshake|handshake status|unexpected server response)\b[^0-9]{1,12}(?:400|404|426)\b",
+        ])
+        .example("Unexpected server response: 404"),
     rule("websocket.not_http", NetworkPermanent)
         .decisive()
         .text(&[

@@ -7,9 +7,19 @@ use crate::evidence::Evidence;
 use crate::time::Timestamp;
 
 /// Headers with a number of milliseconds.
-const MILLIS: &[&str] = &["retry-after-ms", "x-ms-retry-after-ms", "x-retry-after-ms"];
+const MILLIS: &[&str] = &["retry-after-ms", "x-ms-retry-after-ms", "x-retry-after-ms", "x-ratelimit-retry-after-ms"];
 /// Headers with seconds, a duration or a date.
-const SECONDS: &[&str] = &["retry-after", "x-retry-after", "x-ratelimit-retry-after", "x-ratelimit-reset-after"];
+const SECONDS: &[&str] = &[
+    "retry-after",
+    "x-retry-after",
+    "x-ratelimit-retry-after",
+    "x-ratelimit-reset-after",
+    "x-rate-limit-retry-after",
+    "x-rate-limit-retry-after-seconds",
+    "ratelimit-retry-after",
+    "retry-after-seconds",
+    "x-retry-in",
+];
 
 /// What names a limit's headers start with; the rest of the name says which limit.
 const FAMILIES: &[Family] = &[

@@ -11,17 +11,46 @@ use crate::time::Timestamp;
 /// A duration with units: `6m0s`, `547ms`, `1 hour, 5 minutes`, `19h14m47s`.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut seconds = 0.0;
-    let mut rest = text.trim();
+    // "wait 20 seconds and try again": the "and" belongs to what follows.
+    let mut rest = text.trim().trim_end_matches("and").trim_end_matches([',', ' ']);
     while !rest.is_empty() {
         let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
-        let number: f64 = rest[..digits].parse().ok()?;
-        rest = rest[digits..].trim_start();
-        let letters = rest.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let (number, len) = if digits > 0 { (rest[..digits].parse().ok()?, digits) } else { number_word(rest)? };
+        rest = rest[len..].trim_start();
+        let letters = rest.find(|letter: char| !letter.is_alphabetic()).unwrap_or(rest.len());
         seconds += number * unit_seconds(&rest[..letters])?;
         rest = rest[letters..].trim_start_matches([',', ' ']);
         rest = rest.strip_prefix("and ").unwrap_or(rest).trim_start();
     }
     if text.trim().is_empty() { None } else { bounded(seconds) }
+}
+
+/// A number written out at the start of `text`, and how many bytes it takes.
+fn number_word(text: &str) -> Option<(f64, usize)> {
+    const WORDS: [(&str, f64); 7] =
+        [("one", 1.0), ("two", 2.0), ("three", 3.0), ("five", 5.0), ("ten", 10.0), ("thirty", 30.0), ("sixty", 60.0)];
+    let is_it = |word: &str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    WORDS.iter().find(|(word, _)| is_it(word)).map(|(word, number)| (*number, word.len()))
+}
+
+/// Hours, minutes and seconds: `23:10:05`.
+pub(super) fn span(text: &str) -> Option<Duration> {
+    let mut seconds = 0.0;
+    for part in text.split(':') {
+        seconds = seconds * 60.0 + number(part)?;
+    }
+    bounded(seconds)
+}
+
+/// A date with its month by name; without a zone it counts as UTC: `Oct 7th, 2026 3:52 PM`.
+pub(super) fn dated(text: &str, now: Timestamp) -> Option<Duration> {
+    let text = text.replace([',', '.'], " ");
+    let words: Vec<&str> = text.split_whitespace().filter(|word| !word.eq_ignore_ascii_case("at")).collect();
+    let [month, day, year, time @ ..] = words.as_slice() else { return None };
+    let day = day.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let date = Date::new(year.parse().ok()?, month_number(month)?, day.parse().ok()?).ok()?;
+    let moment = date.to_datetime(time_of_day(&time.concat())?).to_zoned(TimeZone::UTC).ok()?;
+    until(moment.timestamp().as_millisecond() as f64, now)
 }
 
 fn unit_seconds(unit: &str) -> Option<f64> {
@@ -30,10 +59,11 @@ fn unit_seconds(unit: &str) -> Option<f64> {
         "ns" => 1e-9,
         "us" => 1e-6,
         "ms" | "millisecond" | "milliseconds" => 1e-3,
-        "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
-        "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
-        "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
-        "d" | "day" | "days" => 86_400.0,
+        "s" | "sec" | "secs" | "second" | "seconds" | "秒" => 1.0,
+        "m" | "min" | "mins" | "minute" | "minutes" | "分" | "分钟" => 60.0,
+        "h" | "hr" | "hrs" | "hour" | "hours" | "小时" | "个小时" => 3600.0,
+        "d" | "day" | "days" | "天" => 86_400.0,
+        "week" | "weeks" => 7.0 * 86_400.0,
         "month" | "months" => 30.0 * 86_400.0,
         _ => return None,
     })
@@ -56,10 +86,11 @@ pub(super) fn epoch(text: &str, now: Timestamp) -> Option<Duration> {
     until(millis, now)
 }
 
-/// A moment as RFC 3339 writes it, or with a blank in place of the `T`.
+/// A moment as RFC 3339 writes it, or with a blank in place of the `T`. Without a zone it counts
+/// as UTC.
 pub(super) fn moment(text: &str, now: Timestamp) -> Option<Duration> {
-    let text = text.trim().to_ascii_uppercase().replace(" UTC", "Z");
-    let moment: jiff::Timestamp = text.parse().ok()?;
+    let text = text.trim().to_ascii_uppercase().replace(" AT ", " ").replace(" UTC", "Z").replace(" GMT", "Z");
+    let moment: jiff::Timestamp = text.parse().or_else(|_| format!("{text}Z").parse()).ok()?;
     until(moment.as_millisecond() as f64, now)
 }
 

@@ -36,7 +36,7 @@ proptest! {
         script.policy.vendor_boundary = if strict { VendorBoundary::Strict } else { VendorBoundary::Open };
         script.chain = Some(if strict { vec!["haiku"] } else { vec!["haiku", "gpt"] });
         script.project = Project::new("default", 1.0, limit);
-        script.needs = Needs { tokens: 500, input_tokens: 400, output_tokens: 100, abilities: Abilities::NONE };
+        script.needs = Needs { tokens: 500, input_tokens: 400, output_tokens: 100, ..Needs::default() };
         let mut plan = script.start().plan().clone();
         plan.project = Arc::new(Project::new("default", 1.0, limit));
         plan.seed = seed;

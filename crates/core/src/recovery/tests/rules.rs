@@ -431,7 +431,7 @@ fn ask() -> Step {
 }
 
 fn needs_of_a_turn() -> Needs {
-    Needs { tokens: 2_000, input_tokens: 1_000, output_tokens: 1_000, abilities: Abilities::NONE }
+    Needs { tokens: 2_000, input_tokens: 1_000, output_tokens: 1_000, ..Needs::default() }
 }
 
 #[test]

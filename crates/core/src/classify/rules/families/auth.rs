@@ -7,6 +7,52 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.code", AuthError)
         .class()
         .code(&[
+            "auth_unavailable",
+            "RequestTimeTooSkewed",
+            "RequestExpired",
+            "InvalidAccessKeyId",
+            "AccessKeyInactive",
+            "E401",
+            "E403",
+            "EAUTH",
+            "ENEEDAUTH",
+            "EOTP",
+            "IneligibleTierError",
+            "IneligibleError",
+            "NotEligibleError",
+            "CredentialUnavailableException",
+            "CredentialUnavailable",
+            "AuthenticationRequiredError",
+            "AuthenticationFailedException",
+            "AuthenticationFailed",
+            "AuthorizationError",
+            "AuthorizationFailed",
+            "AuthRequired",
+            "LoginError",
+            "SessionExpiredError",
+            "InvalidAPIKeyError",
+            "InvalidApiKeyError",
+            "ApiKeyError",
+            "APIKeyError",
+            "APIKeyNotFoundError",
+            "ApiKeyInvalid",
+            "AccessTokenExpired",
+            "access_token_expired",
+            "invalid_access_key",
+            "account_inactive",
+            "account_not_activated",
+            "user_banned",
+            "user_disabled",
+            "email_not_verified",
+            "verification_required",
+            "captcha_required",
+            "bot_detected",
+            "abuse_detected",
+            "suspicious_activity",
+            "ip_blocked",
+            "region_blocked",
+            "country_blocked",
+
             "AuthError",
             "AuthException",
             "AuthFailure",
@@ -126,6 +172,18 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"type":"authentication_error"}}"#),
     rule("auth.key", AuthError)
         .text(&[
+            r"\b(?:rejected|refused|denied|declined|not accept(?:ed)?) (?:the |your |our |this |an? )?(?:\S{1,12} )?(?:api[- ]?key|key|token|credentials?|password|login)\b",
+
+            r"\bfailed to (?:retrieve|fetch|get|obtain|acquire) (?:a |an |the )?(?:\S{1,12} )?tokens?\b",
+            r"\b(?:access key|api key|account|key|token|user|credential)s?(?: \S{1,20}){0,2} (?:is|are|was) (?:not active|inactive|not activated|not enabled|not approved)\b",
+            r"\bclock skew\b|\b(?:timestamp|request time)\b~\b(?:too far|skew\w{0,2}|out of (?:range|sync)|too old|expired)\b",
+            r"\b(?:real[- ]name|identity|kyc|age|phone|e-?mail) (?:verification|authentication|confirmation)\b~\b(?:required|needed|failed|first|incomplete|pending|missing|must)\b",
+            r"\b(?:complete|pass|finish|require[sd]?|requires|need[s]?|without|missing|pending) (?:\S{1,12} ){0,2}(?:real[- ]name|identity|kyc|age|phone|e-?mail) (?:verification|authentication|confirmation)\b",
+            r"\bnot accessible by integration\b",
+            r"\brequires? setting (?:the |an? )?\S{1,60}(?: or \S{1,60})? (?:env|environment)\b",
+                        r"\b(?:credentials?|auth|token|key|account)s? (?:pool )?(?:is |are )?(?:unavailable|not available)\b|\bno auth (?:available|found|configured|provided|method)\b",
+            r"\bdefaultazurecredential\b|\bchainedtokencredential\b|\bcredential_?unavailable\b",
+
             r"\b(?:openai|anthropic|claude|gemini|google|vertex|groq|mistral|cohere|co|together|fireworks|openrouter|deepseek|xai|grok|perplexity|pplx|azure|aws|bedrock|hf|huggingface|huggingfacehub|hugging_face|replicate|nvidia|nim|ngc|cerebras|sambanova|dashscope|qwen|zhipu|zhipuai|zai|glm|moonshot|kimi|minimax|baidu|qianfan|volc|ark|doubao|siliconflow|deepinfra|novita|ai21|voyage|jina|tavily|exa|serper|serpapi|brave|firecrawl|elevenlabs|deepgram|assemblyai|stability|github|gh|gitlab|copilot|langchain|langsmith|litellm|e2b|daytona|modal|pinecone|weaviate|qdrant|supabase|slack|discord|telegram|linear|notion|jira|cloudflare|vercel|npm|api|llm|app|service|access|auth|secret|my|your|model|provider|codestral|nebius|hyperbolic|lambda|friendli|octoai|upstage|watsonx|ibm|databricks|snowflake|writer|reka|portkey|helicone|aimlapi|venice|requesty|chutes)_[a-z_]{0,30}(?:key|token|secret|pat|credentials|password)s?\b~\b(?:not set|missing|required|not found|undefined|empty|not provided|not configured|unset|invalid|must be set|not defined|is not|isn't set|needs to be|not specified|is needed|none)\b",
             r"\benv(?:ironment)? ?var(?:iable)?s?\b~\b(?:not set|missing|not found|required|undefined|unset|not defined|is empty|must be set)\b",
             r"\b(?:could not|couldn't|unable to|failed to|cannot|can't) (?:\S{1,14} )?(?:resolve|determine|find|load|obtain|acquire|refresh|renew|validate|verify|exchange|get) (?:\S{1,14} ){0,4}(?:authentication|authorization|credentials?|tokens?|api keys?|auth)\b",
@@ -187,6 +245,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.refused", AuthError)
         .class()
         .text(&[
+            r"\bfailed to (?:log ?in|login|sign ?in|authenticate|authorize)\b",
+            r"\berror authenticating\b",
+
             r"\bunauthori[sz]ed\b",
             r"\bauthentication (?:failed|required|error|fails|failure|is required|was unsuccessful|unsuccessful|with)",
             r"\b(?:auth|authorization|login|sign-in) (?:failed|required|error|fails|failure)\b",
@@ -206,6 +267,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Authentication failed for this request"),
     rule("auth.account", AuthError)
         .text(&[
+            r"\b(?:account|user|you|organization|project|caller)\b(?: \S{1,14}){0,2} (?:is|are) not (?:eligible|entitled) (?:for|to)\b",
+
             r"\b(?:account|organi[sz]ation|user|project|workspace|team|api key|key|tenant)\b(?: \S{1,40}){0,3} (?:has been |is |was |have been )?(?:deactivated|suspended|disabled|banned|locked|terminated|blocked|revoked|deleted|restricted)\b",
             r"\bmust be verified\b",
             r"\b(?:phone|email|identity|age|organization) verification (?:is )?(?:required|needed)",
@@ -216,6 +279,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.place", AuthError)
         .decisive()
         .text(&[
+            r"\b(?:access|connections?|requests?) (?:is |are )?restricted to\b",
+            r"\b(?:allow|white|block|black|deny)-?list\w{0,2}\b~\b(?:ip|address|domain|origin)\b|\b(?:ip|address|domain|origin)(?:es|s)?\b~\b(?:not in|outside) (?:the |your |our )?(?:allow|white)-?list",
+            r"\b(?:unusual|suspicious|abusive|fraudulent|automated|bot)(?:-like)? (?:activity|behaviou?r|login)\b",
+            r"\babuse (?:detectors?|detected|prevention)\b",
+            r"\b(?:this|your|the) (?:\S{1,14} ){0,3}provider doesn't serve your (?:region|country)\b",
+            r"\bonly (?:be )?used from (?:approved|allowed|specified|whitelisted)\b|\ballowed only from\b",
+
             r"\b(?:geo-?(?:block|restrict|fenc)\w{0,4})\b",
             r"\bvpn\b~\b(?:detected|not allowed|blocked|disable)\b",
 
@@ -225,9 +295,24 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Model x is not available in your region"])
         .example("This product is not available in your country"),
+    rule("auth.blocked_by_admin", AuthError)
+        .decisive()
+        .text(&[
+            r"\b(?:blocked|denied|restricted|forbidden|prevented|disallowed|refused) (?:by|through|via|due to) (?:\S{1,14} ){0,4}(?:firewall|waf|zero trust|network polic\w{1,3}|access polic\w{1,3}|administrators?|admin|conditional access|it department|proxy policy|web filter|netskope|zscaler)\b",
+            r"\brequires? (?:sso|saml|mfa|2fa|single sign-on|multi-factor|two-factor|a vpn|vpn)\b",
+        ])
+        .example("Access blocked by Zero Trust policy"),
     rule("auth.key_general", AuthError)
         .class()
         .text(&[
+            r"\b(?:api |access |bearer |refresh |session |auth )?(?:key|token|credential|secret|password|login)s? (?:was |is |has been |got |were )?(?:rejected|refused|revoked|denied|blocked|disabled|invalidated|expired)\b",
+            r"\b(?:access|refresh|id|auth|api|session)_(?:token|key)s? (?:was |is |has been )?(?:rejected|refused|revoked|denied|expired|invalid|missing)\b",
+            r"\bsignature (?:mismatch|is invalid|invalid|verification failed|does not match)\b",
+            r"\benter (?:the )?(?:code|otp|pin)\b~\b(?:sign|log) ?in\b|\b(?:visit|open|go to) \S{8,120} (?:and|to) (?:\S{1,12} ){0,4}(?:sign|log) ?in\b",
+
+            r"\bnpm err(?:or|!) code e40[13]\b",
+            r"\bnpm err(?:or|!) code (?:eneedauth|eotp)\b",
+
             r"\b(?:missing|requires?|need|needs|no|export|add|define|specify|set|find|found|expected|invalid|check|unset|undefined|provide|configure|environment variable|env var)\b[^.]{0,40}_(?:api_?key|api_?token|access_?token|auth_?token|secret_?key|access_?key)\b",
             r"\bre-?auth\w{0,20} (?:failed|required|needed|is required)\b",
             r"\b(?:sign|log) ?(?:in|on) again\b",

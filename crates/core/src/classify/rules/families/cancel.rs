@@ -8,6 +8,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("cancel.by_user", Cancelled)
         .decisive()
         .text(&[
+            r"\baborted by signal\b",
+            r"\b(?:caller|client|user) (?:gave up|went away|hung up|left)\b",
+
+            r"\bdisconnected (?:from|by|on|at) the (?:client|caller|user)\b",
+            r"\bsignal 2 received\b|\breceived signal (?:2|sigint|interrupt)\b",
+            r"\bcaught (?:an )?(?:interrupt|sigint|ctrl)",
+            r"\b(?:prompt|dialog|confirmation) was (?:dismissed|declined|rejected)\b",
+
             r"\b(?:cancell?ed|aborted|interrupted|stopped|terminated|rejected|denied|killed) (?:at|on|upon|per) (?:the )?(?:user|caller|client|operator)\b",
             r"\b(?:user|caller|operator|human|you) (?:chose|decided|asked|opted|wants?|wanted|requested|said)\b~\b(?:stop|cancel|abort|not|no)\b",
             r"\b(?:cancell?ed|aborted|interrupted|stopped|rejected|declined|dismissed|ended) by (?:you|me|yourself|hand)\b",

@@ -112,6 +112,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\bkv cache slot\b",
+            r"\btoken count\b~\b(?:over|above|exceeds|beyond|greater)\b",
+            r"\bover (?:the |its )?(?:context )?window\b",
+
+            r"\bsequence length\b~\b(?:exceeds?|longer|larger|greater|too)\b",
+            r"\bmax_?(?:prompt|input|context|model|seq)_?(?:tokens|len|length)?\b~\bexceed",
+            r"\bexceeds? (?:the )?token (?:budget|limit|window|allowance) of (?:the |this )?model\b",
+            r"\b(?:history|conversation|transcript|thread|chat) (?:is |has |was )?(?:become |grown |got |gotten )?(?:too (?:long|large|big)|past what)\b",
+            r"\bmax(?:imum)? position embeddings\b",
+
             r"\btokens\b[^.;]{0,30}\b(?:above|over|beyond|past|more than|exceed\w{0,3}) (?:the |your |its |our )?\d{3,9}\b",
             r"\btokens\b~\b(?:above|over|beyond|past|more than|exceed\w{0,3}) (?:the |your |its |our )?(?:\S{1,14} ){0,3}(?:cap|limit|maximum|max|window|context|allowed)\b",
             r"\b(?:conversation|prompt|history|input|chat|context|transcript|session)\b~\b(?:grown|too long|past what|longer than|larger than|bigger than|does not fit|doesn't fit|won't fit|cannot hold|can't hold|can hold)\b",

@@ -3,6 +3,7 @@
 //! A word begins at every capital, so these find the telling part inside a longer name.
 
 use crate::classify::rule::{Rule, connection, rule};
+use crate::evidence::Surface;
 use crate::kind::FailureKind::{
     AuthError, BadOutput, Cancelled, ContentFilter, ContextLimit, InvalidRequest, ModelUnavailable, NetworkTransient,
     Overloaded, ProcessDied, QuotaExhausted, RateLimit, ServerError, StateLost, StreamInterrupted, Timeout,
@@ -75,6 +76,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("acme.AcmeTimeLimitError"),
     rule("exception.stream", StreamInterrupted)
         .hint()
+        .on(Surface::Network, NetworkTransient)
         .text(&["(?:stream|chunk|eof|incomplete|premature|endofstream)(?:closed|ended|reset|interrupted|read|body|response|end|close)?(?:error|exception)"])
         .example("acme.AcmeChunkReadError"),
     connection("exception.network", NetworkTransient)

@@ -122,6 +122,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\bno default (?:\S{1,12} )?model\b",
+
+            r"\bmodel\b~\bgated\b",
+            r"\bno deployed models?\b",
+            r"\bmodel\b~\b(?:could not be|cannot be|can't be) (?:resolved|located|matched|served)\b",
+            r"\bmodel_?(?:name|id)?\b~\b(?:isn't|is not|not) in\b",
+            r"\b(?:version|model|deployment) (?:is |has been |was )?(?:currently )?disabled\b",
+
             r"\b(?:has|have|was|were|is|are|been) (?:been )?(?:sunset|retired|decommissioned|deprecated and|discontinued|end-of-life|phased out|superseded|shut off)\b",
             r"\b(?:migrate|switch|upgrade|move) to (?:the )?(?:gpt|claude|gemini|mistral|llama|qwen|deepseek|command|grok|phi|newer|another|a newer|a different|\S{1,30} model)",
             r"\bmodel\b~\b(?:not part of|not included|not covered|isn't part|not offered|not in your|not yours|withdrawn|no longer)\b",
@@ -141,7 +149,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|load|locate|resolve|fetch|route|serve) (?:\S{1,30} ){0,3}model\b",
             r"\brepository not found\b|\brepo(?:sitory)? \S{1,80} (?:not found|does not exist)\b",
             r"\bmanifest (?:\S{1,60} )?(?:not found|unknown|does not exist)\b|\bfile does not exist\b~\bmodel\b",
-            r"\bno model\b",
+            r"\bno models? (?:named|called|found|available|with|matching|loaded|configured|registered|specified|provided|by|is|are|was)\b",
+            r"\bno model(?: selected)?[.!]?$",
             r"\b(?:not|isn't|aren't) (?:eligible|entitled|enabled|approved|whitelisted|allowlisted|authorized|permitted|provisioned|subscribed)\b~\bmodel\b",
             r"\bmodel\b~\b(?:not|isn't) (?:eligible|entitled|enabled|approved|whitelisted|allowlisted|authorized|permitted|provisioned|included|covered|accessible|available|allowed)\b",
             r"\bdoes not (?:grant|include|cover|allow|permit|provide) (?:\S{1,12} ){0,4}model\b",

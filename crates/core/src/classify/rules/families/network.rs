@@ -43,6 +43,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Connection prematurely closed DURING response", "stream closed before response completed", "stream closed before response.completed", "upstream connect error or disconnect/reset before headers. reset reason: overflow"])
         .example("peer went away before any reply was received"),
+    // What clients made by the OpenAPI generator say when `fetch` threw.
+    connection("network.interceptors", NetworkTransient)
+        .decisive()
+        .text(&[r"\binterceptors did not return an alternative response\b"])
+        .example("FetchError: The request failed and the interceptors did not return an alternative response"),
     // A gateway that lost its upstream before that had answered.
     rule("network.gateway_lost_upstream", NetworkTransient)
         .decisive()
@@ -119,13 +124,18 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:error|failure|failed) (?:while |when |in |during )?(?:resolving|looking up)\b",
             r"\b(?:name|host|hostname|address) (?:resolution|lookup) (?:failed|failure|error)\b",
             r"\bincorrect host\b",
-            r"\bcould not be resolved\b",
+            r"\b(?:host|hostname|name|domain|address|dns|server|endpoint|url|proxy)\b~\bcould not be resolved\b",
         ])
         .not(&["unable to resolve host address 'mirror.local': Temporary failure in name resolution"])
         .example("Could not resolve host: api.no-such.test"),
     rule("network.certificate", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\btls_alert\b~\b(?:unknown_ca|bad_certificate|handshake_failure|certificate_\w{4,12}|hostname_check_failed)\b",
+            r"\bhostname_check_failed\b",
+            r"\bcannot validate certificate\b",
+            r"\bcertificate (?:chain )?(?:is |was )?(?:issued by an authority|not signed|not issued)\b",
+
             r"\bcertificates?\b~\b(?:is valid for|not verified|not yet valid|common name)\b",
             r"\bhostname\b~\bnot verified\b",
             r"\bcleartext\b~\bnot permitted\b",
@@ -317,6 +327,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("network.general", NetworkTransient)
         .class()
         .text(&[
+            r"\bnothing (?:answered|answers|is answering|responded|responds)\b",
+            r"\b(?:is|are) (?:it|ollama|the (?:server|service|daemon|proxy|gateway)) (?:up|running|started|online)\?",
+
             r"\bclosed before (?:the )?(?:connection|handshake) (?:is|was|could be) (?:established|completed?|opened)\b",
             r"\bconnection (?:\S{1,30} ){0,4}closed\b",
             r"\bheartbeats? (?:\S{1,20} ){0,2}(?:missed|lost|failed|timeout)\b",
@@ -376,6 +389,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.permanent_general", NetworkPermanent)
         .class()
         .text(&[
+            r"\bsslhandshake failed\b",
+            r"\b(?:tls|ssl) (?:sessions?|protocol|connections?) (?:are|is) not supported\b",
+            r"\b(?:tls|ssl)\S{0,12} (?:handshake )?failed \(-?\d",
+
+            r"\bno peer certificates?\b",
+            r"\b(?:ca md|ee key|ca key|dh key|ee certificate key) too (?:weak|small)\b",
+            r"\balpn\b~\b(?:failed|no|not|mismatch|unsupported)\b",
+
             r"\b(?:ssl|tls) error\b~\bsecure connection\b",
             r"\bsecure connection\b~\b(?:cannot|could not|failed|can't)\b",
 

@@ -183,7 +183,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.empty", BadOutput)
         .text(&[
             r"\bno assistant messages?\b",
-            r"\b(?:did not|didn't|does not|doesn't|failed to) (?:provide|return|produce|generate) (?:any |a |an )?(?:\S{1,14} ){0,2}(?:assistant messages?|content|text|choices|candidates|completion)\b",
+            r"\b(?:did not|didn't|does not|doesn't|failed to) (?:provide|return|produce) (?:any |a |an )?(?:\S{1,14} ){0,2}(?:assistant messages?|content|text|choices|candidates|completion)\b",
 
             r"\bno (?:response|reply) (?:was |were )?(?:returned|generated)\b",
             r"\b(?:potential loop (?:was )?detected|repetitive tool calls|stuck in a loop|looping)\b",
@@ -195,7 +195,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmodel (?:returned|output|produced) (?:nothing|no)\b",
             "has no attribute '(?:choices|content|candidates|message|delta|text|usage)'",
             r"\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
-            r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
             r"\bresponse\.(?:text|parts|candidates)\b~\b(?:requires|only works|none were returned|empty)",
             r"\bno_?content\b",
         ])
@@ -229,6 +228,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.request_json", InvalidRequest)
         .decisive()
         .text(&[
+            r"\b(?:json|deserializ\w{1,6}|pars\w{2,4}|syntax)\b~\(?request body\)?",
+
             r"\binvalid json payload\b",
             r"\bjson payload~(?:unknown name|cannot find field|invalid)",
             r"\b(?:failed to|could not|cannot|unable to|error) (?:pars|decod|deserializ)\w{1,4} (?:the )?(?:json body|request body|json in request body|request json|body of your request|request)",
@@ -249,9 +250,31 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"])
         .example(r#"{"error":{"message":"Expecting ',' delimiter: line 1 column 54 (char 53)","code":400}}"#),
+    // A program that tripped over an answer; where it is a server that tripped, its status says so.
+    rule("output.absent_field", BadOutput)
+        .hint()
+        .text(&[
+            r"\blast message was not an assistant message\b",
+
+            r"\bexpected string or bytes-like object\b",
+            r"\bthe json object must be str, bytes or bytearray\b",
+            r"\bcannot unpack non-iterable nonetype\b",
+            r"\bargument of type 'nonetype' is not iterable\b",
+
+            r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
+            r"\bundefined is not an object\b",
+            r"\bis undefined\b~\b(?:choices|message|content|candidates)\b",
+        ])
+        .example("TypeError: Cannot read properties of undefined (reading 'message')"),
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\bno (?:response|answer|reply|output|content|text|message) (?:was |were )?(?:found|present|available|extracted)\b",
+
+            r"\bunpars(?:e|ea)?able\b",
+            r"\bno (?:valid |parseable |usable )?(?:json|yaml|xml|tool call|code block|function call)\b~\b(?:found|in|returned|detected|present)\b",
+            r"\b(?:llm|model|assistant|gpt|claude|gemini) (?:has )?(?:returned|produced|answered|replied|wrote|gave|generated|emitted|responded)(?: with)? (?:an? |the |some )?(?:\S{1,12} )?(?:invalid|malformed|wrong|unknown|empty|garbled|incomplete|unusable|unsupported|text where|prose)\b",
+
             r"\b(?:model|llm|assistant|agent|parser) (?:output|response|reply|answer|completion|result)\b~\b(?:missing|lacks?|without|invalid|wrong|bad|malformed|not|unexpected|incomplete)\b",
             r"\bmissing (?:the )?expected\b",
             r"\bhallucinat\w{2,5} (?:a |an |the )?(?:\S{1,14} )?(?:tool|function|call|argument|parameter|name|schema|field)s?\b",

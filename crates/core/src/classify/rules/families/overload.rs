@@ -36,6 +36,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"type":"error","error":{"type":"overloaded_error","message":"try later"}}"#),
     rule("overload.words", Overloaded)
         .text(&[
+            r"(?:error|exception|failed|failure|message|reason|response|status|detail|unavailable)[^a-z]{1,6}overloaded\b",
+
             r"\b(?:is|are|was|currently|temporarily|been|servers?|engine|model|system|service|api|529|errors?|experiencing|repeated) (?:too |very |heavily )?overloaded(?:$|[.,;:!)\x22'}]| with| right| please| at | and | or | try| due| now| errors?| for (?:non|free|all|other|some|your)| \()",
             r"error: overloaded\b",
             r"^overloaded\b",
@@ -46,6 +48,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example("The engine is currently overloaded, please try again later")
         .not(&["`operator+` is overloaded for three types."]),
+    // TGI and vLLM have no room for another sequence.
+    rule("overload.cache_blocks", Overloaded)
+        .decisive()
+        .text(&[r"\bout of available cache blocks\b", r"\bonly \d{1,6} free blocks\b", r"\bkv cache (?:is )?(?:full|exhausted)\b"])
+        .example("Server error: Out of available cache blocks: asked 107, only 4 free blocks"),
     rule("overload.capacity", Overloaded)
         .text(&[
             r"\bat (?:full |max |maximum )?capacity\b",
@@ -57,6 +64,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("We are at capacity, come back later"),
     rule("overload.busy", Overloaded)
         .text(&[
+            r"\bno (?:active |available |free |idle |healthy |ready |more )?(?:\S{1,14} )?(?:servers|workers|gpus|instances|replicas|nodes|machines|runners|slots) (?:are |is |were )?(?:currently )?(?:available|ready|free|online)\b",
+
+            r"\btoo many (?:open |active |concurrent )?connections\b",
+            r"\btoo many (?:requests|jobs|tasks|messages|calls) (?:are )?(?:in|on) (?:the |our )?(?:queue|backlog|line)\b",
+            r"\b(?:queue|backlog) (?:length|size|depth) (?:has |is |was )?(?:exceed|reach|over|at)",
+            r"\bout of (?:available )?(?:cache blocks|kv cache|slots|replicas|workers)\b",
+            r"\bnot enough (?:free )?(?:kv )?cache (?:blocks|space)\b",
+            r"\bservers? (?:are|is) running (?:too )?hot\b",
+
             r"\bworker\b~\brequest limit reached\b",
             r"\bwhile (?:a|another|the|an) (?:active |previous )?(?:run|request|turn|task|response)\b~\b(?:active|in progress|running|processing|streaming)\b",
             r"\balready has an? (?:active|running|in-progress)\b",
@@ -93,6 +109,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:server|system|service|cluster|cpu|gpu|node|machine)s?(?:'s)? load (?:is |was |has been )?(?:currently )?(?:too )?(?:high|heavy|critical)\b",
+            r"\b(?:engine|runner|scheduler|router|gateway|node|cluster|host|line|agent)s? (?:is |are )?(?:too |very |currently )?busy\b",
+            r"\b(?:requests?|jobs?) (?:are |is )?(?:waiting|queued|deferred|pending)\b~\b(?:capacity|slots?|peak|later)\b",
+
             r"\b(?:systems?|servers?|services?|lines?|models?|gpus?|we|everyone|things)(?:'re| is| are) (?:\S{1,10} ){0,3}(?:busy|swamped|overwhelmed|stretched)\b",
             r"\b(?:queue|waiting list|wait list|waitlist|waiting room|backlog|line) (?:is |was |has become |currently )?(?:too long|full|closed|at its limit|over)\b",
             r"\btoo much (?:traffic|load|demand)\b",

@@ -44,6 +44,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.no_credits", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\b(?:not|n't) have (?:enough|sufficient|any) (?:\S{1,12} ){0,2}(?:balance|credits?|funds|quota|money)\b",
+
             r"\b(?:ran|run|running) out of (?:\S{1,14} ){0,3}(?:credits?|funds|money|balance|points|coins|quota|budget|minutes|units|neurons)\b",
             r"\b(?:balance|wallet|credits?) (?:is |are |was )?(?:empty|zero|negative|0\b|exhausted|depleted|too low|insufficient)",
 
@@ -55,6 +57,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.billing", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\bbilling (?:has )?(?:to be|must be|needs to be) (?:enabled|set up|activated)\b",
+
             r"\bset inference limit\b",
             r"\bpayment (?:failed|declined|method (?:is |was )?(?:required|missing|declined|invalid|needed)|is required|is needed)\b",
             r"\bsubscription (?:has |is |was )?(?:been )?(?:expired|inactive|cancell?ed|ended|lapsed|paused|suspended|not active)\b",
@@ -62,7 +66,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bbilling~(?:hard limit|limit (?:has been )?(?:reached|exceeded)|not active|inactive|not enabled|disabled|not configured|overdue|past due)",
             r"\b(?:enable|set ?up|activate|add) billing\b",
             r"\b(?:spend|spending|budget|cost|billing|credit) (?:hard )?(?:limit|cap|budget)s? (?:has been |have been |was |is |of \S{1,12} )?(?:reached|exceeded|hit|exhausted)",
-            r"\b(?:reached|exceeded|hit|over|exceeds) (?:\S{1,24} ){0,4}(?:spend|spending|budget|monthly cost|billing limit)\b",
+            r"\b(?:reached|exceeded|hit|over) (?:\S{1,24} ){0,4}(?:spend|spending|budget|monthly cost|billing limit)\b",
+            r"\bexceeds (?:your|the|its|our|their) (?:\S{1,12} ){0,2}(?:spend|spending|budget|monthly cost|billing limit)\b",
             r"\bbudget (?:has been |was |is )?exceeded",
             r"\b(?:overdue|unpaid|outstanding) (?:payment|invoice|balance|bill)",
             r"\b(?:payment|subscription) (?:required|overdue|past due|is inactive|has expired|expired|lapsed|has ended)",
@@ -85,6 +90,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Complimentary token grant exhausted"),
     rule("quota.current_quota", QuotaExhausted)
         .text(&[
+            r"\bquota of 0\b",
+            r"\bno quota\b",
+
+            r"\bout of (?:call|request|token|api) volume\b",
+            r"\bquota (?:will be|is) (?:replenished|renewed|refilled)\b",
+
             "exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
             r"\bquota (?:has been |is |was |limit |limit has been )?(?:exceeded|exhausted|used up|reached|depleted)",
             r"\b(?:exhausted|exceeded|exceeds|reached|used up)~\bquota\b",
@@ -208,6 +219,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .window()
         .text(&[
+            r"\b(?:reached|hit|exceeded|used|consumed|exhausted) (?:\S{1,14} ){0,4}(?:allotment|allocation|allowance)\b",
+            r"\bquota of \d\S{0,12} (?:\S{1,14} )?(?:consumed|used|exhausted|reached|exceeded)\b",
+
             r"\ballotment\b~\b(?:depleted|exhausted|used|exceeded|consumed)\b",
             r"\b(?:come back|try again|available|resets?|renews?) tomorrow\b",
             r"\b(?:free|daily|monthly|weekly) (?:messages|requests|credits|tokens|generations|questions|usage|uses)\b~\b(?:gone|used|left|exhausted|over|none|spent|finished)\b",

@@ -7,6 +7,31 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.code", RateLimit)
         .class()
         .code(&[
+            "FLOOD_WAIT",
+            "FloodWaitError",
+            "RetryAfterError",
+            "too_many_concurrent_requests",
+            "concurrent_limit_exceeded",
+            "max_concurrency_reached",
+            "rps_limit_exceeded",
+            "qps_limit_exceeded",
+            "rpm_limit_exceeded",
+            "tpm_limit_exceeded",
+            "request_rate_exceeded",
+            "requests_limit_exceeded",
+            "TooManyRequestsError",
+            "RateLimitedError",
+            "RateLimitException",
+            "RateLimitExceededException",
+            "RateLimitExceededError",
+            "ThrottledError",
+            "ThrottleError",
+            "ThrottlingError",
+            "RequestThrottlingException",
+            "TooManyTokensException",
+            "RESOURCE_EXHAUSTED_RATE",
+            "max_requests_exceeded",
+
             "RequestLimitError",
             "rate_limit_hit",
             "RateLimitReached",
@@ -40,6 +65,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.limit", RateLimit)
         .class()
         .text(&[
+            r"\bflood (?:control|wait)\b",
+            r"\bthe rate at which\b~\b(?:exceeded|too high|limit)",
+            r"\bonly \d{1,6} (?:requests?|calls?|messages?|queries) (?:every|per|each) (?:\d{1,4} )?(?:s|secs?|seconds?|mins?|minutes?|hours?)\b",
+            r"\b(?:max(?:imum)?(?: number of)?|limit of|allowed|too many)(?: \d{1,6})? (?:concurrent|parallel|simultaneous) (?:\S{1,14} )?(?:sessions?|requests?|connections?|calls?|streams?|generations?|jobs?|tasks?|users?|runs?)\b~\b(?:reached|exceeded|hit|allowed|in use|for)\b",
+            r"\b(?:concurren(?:cy|t)|parallel)\b~\b(?:limit|quota|cap) (?:has been |was |is )?(?:reached|exceeded|hit)\b",
+            r"\btoo many 429 error responses\b",
+            r"\b(?:request|call|message|submission|creation|login|api)s? (?:is|are) being (?:made|sent|submitted) too (?:quickly|fast|often|frequently)\b",
+            r"\b(?:please )?(?:slow|cool) (?:it )?down\b",
+
             r"\breset(?:s)? hourly\b",
             r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)",
             r"\b(?:concurrency|parallelism)\b[^.;]{0,30}\b(?:exceeded|reached|hit|too high|surpassed)\b",
@@ -61,7 +95,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.too_many_requests", RateLimit)
         .class()
         .text(&[
-            r"\btoo many (?:api |concurrent |simultaneous |parallel |active |recent |inference |open |in-flight )?(?:requests|calls|connections|messages|attempts|generations|sessions)\b",
+            r"\btoo many (?:api |concurrent |simultaneous |parallel |active |recent |inference |open |in-flight )?(?:requests|calls|messages|attempts|generations|sessions)\b",
             r"\brequests? (?:are |is )?(?:being )?(?:too (?:fast|frequent|often|quickly)|sent too)",
             r"\b(?:calls|requests) too frequent",
             r"\bslow down\b",
@@ -73,7 +107,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.per_minute", RateLimit)
         .text(&[
             r"\b(?:tokens|requests|images|queries|messages|input tokens|output tokens)[- _]per[- _](?:min|minute|second|sec|hour)\b",
-            r"\b(?:limit\w{0,3}|exceed\w{0,3}|maximum|max|allowed|over)\b[^.;]{0,40}\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b",
+            r"\b(?:limit|limits|limited|exceed|exceeds|exceeded|maximum|max|allowed|over)\b~\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b",
             r"\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b[^.;]{0,40}\b(?:limit\w{0,3}|exceed\w{0,3}|reached|allowed|surpassed)\b",
             r"\b(?:limited to|limit of|limit:|limit is|exceeded|exceeds|over) (?:your |the )?\d{1,9} ?(?:rpm|tpm|qps|rps|req/\w{1,6})\b",
             r"\b(?:rpm|tpm|rps|itpm|otpm)\)",
@@ -84,9 +118,24 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"per[- _]?(?:minute|second)(?:per|_|-|\b)~(?:limit|quota|exceed)",
         ])
         .example("Limit of 20000 tokens per minute exceeded"),
+    // A quota by name, a rate by its window.
+    rule("rate.quota_per_minute", RateLimit)
+        .decisive()
+        .text(&[
+            r"\bper[- ](?:minute|min|second|sec|hour) (?:quota|allowance|budget)\b",
+            r"\b(?:quota|allowance|budget) per (?:minute|min|second|sec|hour)\b",
+        ])
+        .not(&["Requests per day quota exceeded"])
+        .example("request quota per minute exhausted for project 123"),
     rule("rate.general", RateLimit)
         .hint()
         .text(&[
+            r"\b(?:wait|hold on|pause|hold off)(?: for)? \d{1,5} ?(?:s|secs?|seconds?|m|mins?|minutes?)\b~\b(?:before|and|between|until)\b",
+            r"\bspace out your\b",
+            r"\b(?:requests?|calls?|prompts?|generations?|jobs?) at a time\b",
+            r"\benhance your calm\b",
+            r"\bcalm down\b|\btake it slow\b|\beasy there\b",
+
             r"\bmax(?:imum)? (?:\S{1,14} ){0,2}(?:sessions|requests|calls|connections|generations)\b~\b(?:reached|exceeded|hit)\b",
             r"\b(?:requests|calls|messages|tokens|queries) ?(?:/|per|in|within|every) ?(?:\d{1,4} ?)?(?:s|sec|second|min|minute|m|h|hour)s?\b~\b(?:allowed|exceeded|limit|surpassed|max)\b",
             r"\b(?:surpassed|exceeded|more than) \d{1,7} (?:calls|requests|messages|queries|tokens)\b",

@@ -8,6 +8,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.code", InvalidRequest)
         .hint()
         .code(&[
+            "UndefinedError",
+            "TemplateSyntaxError",
+            "TemplateError",
+            "TemplateRuntimeError",
+
+            "UnicodeEncodeError",
+
             "invalid_request_error",
             "invalid_request",
             "invalid_argument",
@@ -33,6 +40,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"type":"invalid_request_error"}"#),
     rule("request.parameter_code", InvalidRequest)
         .code(&[
+            "prompt_too_short",
+            "input_too_short",
+            "too_short",
+
             "invalid_parameter",
             "InvalidParameter",
             "invalid_value",
@@ -72,6 +83,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.parameter", InvalidRequest)
         .class()
         .text(&[
+            r"\b(?:prompt|input|message|text|query) (?:is |was )?too short\b",
+
+            r"\btoo many (?:\S{1,14} )?(?:sequences|stops|messages in|system messages|keys|items|properties|levels|parts)\b",
+            r"\b(?:array|list|messages?|prompt|content|body|input|field|value|name|schema|query|tools) (?:is|are|was|were) (?:empty|blank|null|missing|too (?:short|small|few))\b",
+            r"\bis not recogni[sz]ed\b",
+            r"\bcannot (?:use both|combine|mix|be used together)\b",
+            r"\b(?:duration|length|size|width|height|resolution)\b~\btoo (?:short|small|low)\b",
+            r"\b(?:image|file|audio|video|document|media|attachment)(?: url| link)? could not be (?:downloaded|fetched|loaded|read|opened|decoded|processed)\b",
+
+            r"\b(?:number|amount|count) of (?:\S{1,14} )?(?:tools|images|messages|files|functions|documents|stop sequences|inputs|items|choices|labels|candidates|parts) (?:\S{1,12} ){0,2}(?:exceeds?|is (?:greater|larger|more)|must|cannot)\b",
+            r"\busage error\b",
+            r"\bcodec can't encode\b",
+            r"\bis longer than (?:the )?chunk size\b|\bchunk size\b~\b(?:larger|smaller|greater|longer|increas\w{1,3})\b",
+            r"\bunexpected (?:argument|option|flag|positional)\b",
+
             r"\btoo many (?:images|documents|files|tools|stop sequences|parts|inputs|attachments|pages|functions|labels|choices|examples|dimensions)\b",
             r"\b(?:invalid|unknown|unrecognized|unsupported|unexpected|illegal|bad|missing|extra|duplicate|malformed|incorrect) (?:or \S{1,12} )?(?:required )?(?:\S{1,20} )?(?:parameters?|arguments?|values?|fields?|properties|property|request body|json body|payload|role|header|url parameter|schema|content type|input|keys?|options?|enum)\b",
             r"\binvalid (?:type|user message|message|format|image|base64|prompt format|schema|tool|url)\b",
@@ -80,7 +106,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:is|are) (?:a )?required(?: (?:parameter|field|property))?\b",
             r"\bfield required\b",
             r"\bextra inputs are not permitted\b",
-            r"\bmust (?:be|have|contain|include|not|match|start|end|provide|specify|alternate|follow)\b",
+            r"\bmust (?:be|have|contain|include|not|match|start|end|provide|specify|alternate|follow|enter|supply|pass|give|choose|select)\b",
             r"\bunexpected keyword argument\b",
             r"\b(?:does|do|is|are)(?: not|n't) (?:currently )?(?:support|supported|allowed|permitted|valid|accept)",
             r"\bnot (?:supported|implemented|allowed) (?:for|with|by|in|when|on)\b",
@@ -99,6 +125,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Missing required parameter: 'messages'"),
     rule("request.history", InvalidRequest)
         .text(&[
+            r"\bmessage has tool role\b",
+            r"\bno previous assistant message\b",
+            r"\bchat template\b~\b(?:error|failed|raise\w{0,2}|requires?|only)\b",
+            r"\braise_exception\(",
+
             r"\broles must alternate\b",
             r"\b(?:tool_use|tool_calls?|tool_result|function call|tool call ids?|function response|tool messages?|tool results?)\b~(?:must|without|did not have|missing|not found|invalid|unexpected|expected|corresponding|no matching|preced|follow)",
             r"\binvalid tool call ids?\b",
@@ -147,6 +178,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bclient error: not found\b",
+            r"\bnot found for url\b",
+
+            r"\bfailed\b~: not found[.!]?$",
+            r"\b(?:template|jinja)\w{0,12} ?(?:error|syntax|exception)\b",
+            r"\berror rendering\b",
+
+            r"\bdetail\b[^a-z]{1,6}not found\b",
+            r"^not found[.!]?$",
+            r"\bbad option\b",
+
             r"\b(?:unsupported|unknown|invalid|disallowed|unrecognized) (?:\S{1,14} )?(?:type|format|extension|codec|language|version|model parameter|size|mode|media|region parameter)\b",
             r"\bsupported (?:types|formats|values|extensions|modes|languages)\b",
 

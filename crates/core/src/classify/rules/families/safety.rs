@@ -72,6 +72,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.words", ContentFilter)
         .decisive()
         .text(&[
+            r"\b(?:request|content|prompt|output|input) moderated\b",
+            r"\bmoderators?\b~\b(?:against|violat\w{1,4}|standards|blocked|flagged)\b",
+            r"\bagainst (?:our|the|community) (?:community )?(?:standards|guidelines|rules)\b",
+
+            r"\bcontent is sensitive\b",
+            r"\b(?:prompt|jailbreak) (?:attack|injection)s?\b~\b(?:detected|blocked|found|identified)\b",
+            r"\bjailbreak (?:attempt|detected|risk)\b",
+            r"\b(?:blocked|banned|forbidden|prohibited|sensitive|bad|filtered) (?:words?|terms?|keywords?|phrases?|topics?)\b~\b(?:detected|found|in|contain\w{0,3})\b",
+            r"\bcontains? (?:\S{1,12} )?(?:blocked|banned|forbidden|prohibited|sensitive) (?:words?|terms?|keywords?|phrases?|content|topics?|information)\b",
+
             r"\bnsfw\b~\b(?:detect|content|filter|block|flag)",
             r"\bguardrails?\b~\b(?:intervened|blocked|triggered|violation|rejected|tripped|failed)\b",
             r"\b(?:tripwire|guardrail) (?:triggered|tripped)\b",
@@ -97,6 +107,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.general", ContentFilter)
         .class()
         .text(&[
+            r"\b(?:content|prompt|query|request|response|output|message|input|text|image|question) (?:was |is |has been )?(?:blocked|refused|withheld|suppressed|rejected|declined)\b~\b(?:violence|violent|sexual|hate|self-harm|policy|policies|restricted|topics?|harm\w{0,4}|unsafe|safety|categor\w{1,3}|sensitive)\b",
+
             r"\b(?:prompt|response|output|image|answer|text|request|message|content|input)\b~\b(?:withheld|suppressed|redacted|censored|filtered out|not allowed by|against our|violates?|may violate)\b",
             r"\bcopyrighted\b",
             r"\bdepicts?\b~\b(?:person|people|minor|violence|celebrity)\b",
@@ -108,7 +120,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:flagged|blocked|rejected|refused|denied|filtered|stopped|withheld|removed) (?:by|due to|because of|for|as) (?:\S{1,14} ){0,4}(?:safety|moderation|policy|policies|content|harmful|unsafe|abuse|guardrails?|filters?|violat\w{1,5}|copyright|nsfw)\b",
             r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|explicit|illegal|violent|toxic|hateful|disallowed|sensitive|policy-violating)(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?\b",
             r"\bcopyright(?:ed)?\b~\b(?:block|material|content|filter|detected|violat)",
-            r"\b(?:cannot|can't|unable to|won't|not able to|will not) (?:assist|help|comply|fulfill|answer|respond|generate|create|process) (?:\S{1,12} ){0,4}(?:policy|policies|guidelines|harmful|unsafe|request)\b",
+            r"\b(?:cannot|can't|unable to|won't|not able to|will not) (?:assist|help|comply|fulfill|answer|respond|generate|create) (?:\S{1,12} ){0,4}(?:policy|policies|guidelines|harmful|unsafe|request)\b",
             r"\bstop_reason\b['\x22]?: ?['\x22]?refusal\b",
             r"\bperson_?generation\b~\b(?:block|not allowed|disabled)",
             r"\bterms of (?:service|use) violat",

@@ -37,6 +37,20 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bprovider (?:error|failed|is down)\b",
         ])
         .example("The server had an error processing your request."),
+    // The other side's program failed on our request; it is the other side all the same.
+    rule("server.processing", ServerError)
+        .decisive()
+        .text(&[
+            r"\bexception (?:has )?occurred (?:while|when|during) (?:processing|handling|executing|serving)\b",
+            r"\bbackend fetch failed\b|\bguru meditation\b",
+            r"\bhttp error 50\d\.\d",
+            r"\beither the server is overloaded or there is an error in the application\b",
+            r"\breturned an (?:invalid or incomplete|incomplete or invalid) response\b",
+            r"\btoo many 50\d error responses\b",
+            r"\bproxyerror[^a-z0-9]{1,4}(?:500|502|503)\b",
+            r"\bservice (?:is )?(?:down|unavailable|offline|closed) (?:for|due to|during) (?:\S{1,12} )?(?:maintenance|upgrade)\b",
+        ])
+        .example("An unhandled exception occurred while processing the request."),
     // The hosted thing is known to be sick; the request may be called bad all the same.
     rule("server.unhealthy", ServerError)
         .text(&[
@@ -84,12 +98,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"type":"server_error"}}"#),
     rule("server.wrapper", ServerError)
         .hint()
-        .text(&[r"\bprovider returned error\b", r"\bunknown error\b", r"\bgeneral error\b"])
+        .text(&[r"\bprovider returned error\b", r"\bgeneral error\b"])
         .example("Provider returned error"),
     rule("server.general", ServerError)
         .hint()
         .text(&[
-            r"\b(?:something|anything) (?:broke|failed|crashed|exploded|blew up|is wrong|happened)\b",
+            r"\b(?:hiccup|glitch|snag|blip)s?\b",
+            r"\bcould not be reached by (?:our|the)\b",
+            r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",
+            r"\bfailed to (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
+
+            r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
+            r"\bmaintenance (?:mode|window|in progress|break)\b",
+            r"\bworker crashed on the server\b",
+
+            r"\b(?:something|anything) (?:broke|failed|crashed|exploded|blew up|is wrong)\b",
             r"\b(?:our|the) (?:backend|servers?|systems?|service|infrastructure)\b~\b(?:broke|failed|error|problem|issue|down|trouble|crashed)\b",
             r"\bin our (?:backend|servers?|systems?|service|infrastructure)\b",
             r"\bunexpected (?:\S{1,14} )?(?:in|from) (?:the |our )?(?:\S{1,14} )?(?:server|service|worker|backend|upstream|engine)\b",
@@ -105,13 +128,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bserver[- ]side (?:error|issue|problem|failure)\b",
             r"\b(?:server|service|upstream|backend|gateway|provider) (?:failure|fault|problem|malfunction|failed|unavailable|is down|was down|went down|is not responding|error)\b",
             r"\binternal (?:exception|fault|problem|issue|processing error|service error)\b",
-            r"\bunexpected (?:error|exception|failure|problem|server)\b",
+            r"\bunexpected server\b",
             r"\bunhandled (?:error|exception) (?:in|on|at|from) (?:the )?(?:server|service|provider|upstream|backend)\b",
             r"\b(?:please )?contact (?:us|support|the administrator|our support)\b~\b(?:persist|request id|continues)\b",
             r"\bnot available at (?:the|this) moment\b",
             r"\bcurrently (?:unavailable|down|offline)\b",
             r"\bassertion error\b",
-            r"\ban error (?:has )?occurred\b",
             r"\bfailed to (?:process|handle|complete|serve|execute|perform) (?:the |your |this )?(?:request|prompt|prediction|query|operation|completion)\b",
             r"\berror processing\b",
             r"\brequest (?:has )?failed\b",

@@ -70,6 +70,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.not_found", StateLost)
         .decisive()
         .text(&[
+            r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|call|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is|has|was|were|had) (?:already )?(?:been )?(?:expired|deleted|gone|purged|removed)\b",
+            r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is |was |were |does |did |could |can|has )?(?:not|no longer) (?:be |been )?(?:found|exists?|known|valid|available)\b",
+            r"\bno longer registered\b",
+            r"\b(?:kernel|repl|interpreter|notebook)\b(?: \S{1,40})? (?:does not exist|not found|no longer exists)\b",
+            r"\b(?:was|is|been|got) (?:deregistered|unregistered)\b",
+            r"\b(?:session|conversation|thread|context|memory|state|cache) (?:data )?(?:was |has been |is |got )?(?:reset|wiped|cleared|flushed) (?:by|on|after|because|due)\b",
+
             r"\b(?:sandbox|container|session|thread|conversation|batch|upload|workspace|vm|machine|browser)\b(?: \S{1,60})? (?:has |was |is |had )?already been (?:terminated|stopped|removed|destroyed|deleted|closed|shut down)\b",
             r"\bno such (?:container|sandbox|session|thread|conversation|agent|project|checkpoint|snapshot|upload|stream)\b",
 
@@ -82,10 +89,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:thread|conversation|session|chat|project|agent|run)\b(?: \S{1,60})? (?:is|was|has been) (?:archived|deleted|removed|closed|purged|evicted|cleaned up)\b",
             r"\b(?:session|conversation|thread|context|state)\b~\b(?:was lost|is lost|no longer in memory|could not be restored|cannot be resumed|could not be resumed)",
             r"\b(?:conversation|session|thread|assistant|project|task|agent|chat) not exists?\b",
-            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|instance|room|channel|worker|context id|recipient|contact|memory|message|item|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{1,80})?['\x22`>)]?(?: \S{1,30}){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
+            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|room|channel|worker|context id|recipient|contact|memory|message|item|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{1,80})?['\x22`>)]?(?: \S{1,30}){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
             r"\b(?:sandbox|container|conversation|thread|response|file|cached? ?content|upload|batch|checkpoint|run)\b(?: \S{1,60})? (?:has |is |was )?expired\b",
-            r"\b(?:no|no such|unknown|invalid|unrecognized|can't find|cannot find|could not find|couldn't find|missing|lost|expired|stale) (?:an? |the |any |active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:' \x22`.]|$)",
-            r"\bno (?:rollout|conversation|session|thread|checkpoint|run|response|transcript)s? (?:was |were )?found\b",
+            r"\bno (?:active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:.]|$)",
+            r"\b(?:no such|unknown|invalid|unrecognized|can't find|cannot find|could not find|couldn't find|missing|lost|expired|stale) (?:an? |the |any |active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:' \x22`.]|$)",
+            r"\bno (?:rollout|conversation|session|thread|checkpoint|transcript|sandbox|container|assistant|workspace|batch|project|window|pane)(?:s|es)? (?:was |were )?found\b",
             r"\b(?:is|are) not registered\b",
             r"\bnot registered (?:for|in|with) project\b",
             r"\bserver not initialized\b",
@@ -137,6 +145,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\bunknown (?:handle|cursor|token id|ticket|reference|object id|session key)\b",
+
             r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{1,60}){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|closed|not found|unknown|missing|forgotten|wiped|evicted)\b",
             r"\b(?:cursor|iterator|lease|transaction|savepoint|snapshot|consumer|subscription|watch) (?:id )?(?:\S{1,40} )?(?:not found|expired|is no longer|invalidated|unknown|too old)\b",
 

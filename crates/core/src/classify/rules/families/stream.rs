@@ -31,6 +31,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Unexpected end of JSON input"])
         .example("peer closed connection without sending complete message body (incomplete chunked read)"),
+    rule("stream.cut_midway", StreamInterrupted)
+        .on(Surface::Network, NetworkTransient)
+        .decisive()
+        .text(&[
+            r"\b(?:closed|ended|lost|dropped|reset|died|disconnected|broke off) before (?:the |its |a )?(?:final|last|terminal|closing|end|stop|done) (?:chunk|event|token|message|frame|marker|block)\b",
+
+            r"\bhttp2 error: stream error\b",
+            r"\berror: terminated$",
+            r"\bearly eof\b|\bindex-pack failed\b",
+            r"\b(?:sse|stream|event ?source|event stream|streaming)(?: \S{1,12})? (?:connection )?(?:was |has been |got )?(?:lost|dropped|severed|broken|died)\b",
+            r"\b(?:lost|closed|dropped|broke|died|ended|cut|disconnected|reset|stopped|aborted) after (?:receiving )?\d{1,9} (?:events?|chunks?|tokens?|bytes|messages|deltas|characters|frames)\b",
+            r"\b(?:got|received|read) (?:only )?\d{1,12} (?:of|out of) \d{1,12} (?:expected )?bytes\b|\bexpected \d{1,12} bytes\b~\b(?:got|received|but)\b",
+        ])
+        .not(&["timed out after 5 tokens", "received 0 of 0 tests"])
+        .example("SSE connection lost after 34 events"),
     rule("stream.silent", StreamInterrupted)
         .decisive()
         .text(&[
@@ -86,6 +101,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .on(Surface::Network, NetworkTransient)
         .text(&[
+            r"\b(?:chunk|stream|event|body) (?:read|write|decode)\w{0,3} (?:failed|error|aborted)\b",
+
             r"\b(?:stream|sse|connection|feed|socket|subscription) (?:\S{1,14} ){0,2}(?:dropped|died|broke|cut|lost|ended|stopped|vanished) (?:after|before|while|mid|during|at|in)\b",
             r"\b(?:reply|answer|response|output|message|generation|text) (?:was |got |is |has been )?(?:cut|broken|interrupted|lost|truncated|stopped)\b",
             r"\bkeepalive ping timeout\b",

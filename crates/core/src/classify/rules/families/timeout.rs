@@ -6,6 +6,14 @@ use crate::kind::FailureKind::Timeout;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.passed", Timeout)
         .text(&[
+            r"\btime[- ]?out (?:of )?\(?\d\S{0,12}(?: ?(?:ms|s|seconds|milliseconds)\)?)? (?:was |has been )?(?:exceeded|reached|elapsed|expired|hit)\b",
+
+            r"\btook longer than (?:\S{1,20} ){0,3}\d",
+            r"\btook longer than \S{1,24} (?:to|and)\b",
+            r"\bdid not properly respond after a period of time\b",
+            r"\b(?:is|was|are) (?:still )?(?:hung|unresponsive|not responding)\b~\b(?:after|for) \d",
+            r"\bno (?:response|reply|answer|heartbeat|output) (?:for|in|after|within) (?:over |more than |at least )?\d{1,6} ?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?)\b",
+
             r"\bexceed(?:ed|s|ing) (?:the |its |a )?\w{0,24}timeout\w{0,8}\b",
             r"\b(?:not|n't|didn't|couldn't|never|failed to|unable to|nothing) (?:\S{1,20} ){1,6}?(?:before|by|within|in) (?:\S{1,12} ){0,3}?(?:deadline|time-?out|time (?:limit|budget|frame)|allotted time|allowed time)\b",
             r"\b(?:missed|past|passed|beyond|overran|blew) (?:\S{1,12} ){0,3}?deadline\b",
@@ -37,6 +45,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["**Check configured timeout:** The default is 60000ms"])
         .example("The request timed out."),
+    // A server that gave up waiting says that the request was aborted.
+    rule("timeout.aborted_by_server", Timeout)
+        .decisive()
+        .status(&[408, 504, 524])
+        .text(&[r"\b(?:aborted|cancell?ed|terminated|stopped)\b"])
+        .example("Request was aborted"),
+    rule("timeout.wsa", Timeout)
+        .decisive()
+        .text(&[r"\bwinerror 10060\b", r"\bwsaetimedout\b"])
+        .example("[WinError 10060] A connection attempt failed"),
     rule("timeout.code", Timeout)
         .code(&[
             "ReadTimeoutError",
@@ -89,6 +107,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\bwithin (?:a )?(?:normal|reasonable|expected|allotted|allowed) (?:duration|time|period)\b",
+
+            r"\b(?:operation|request|call|read|write|connect|query|wait|run|task|job|turn|step|generation|response|tool|command|it) (?:\S{1,14} ){0,2}exceed(?:ed|s) (?:\S{1,12} ){0,3}\d{1,7} ?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hours?)\b",
+            r"\bwall[- ]?clock\b~\b(?:limit|exceeded|hit|passed|over)\b",
+            r"\bstuck (?:for|since) \S{0,6}\d",
+            r"\bmax(?:imum)? wait(?:ing)?\b",
+            r"\bfor (?:over |more than |at least )?\d{1,6} ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b[^a-z]{1,3}(?:killing|aborting|terminating|giving up|stopping|restarting)\b",
+
             r"\b(?:gave up|giving up|stopped) waiting\b",
             r"\bwaiting for\b~\b(?:after|for) \d{1,6} ?(?:ms|s|sec|seconds|minutes|min)\b",
             r"\bexceed(?:ed|s|ing) (?:its |the |their |a |an |of |time |run |allotted |allowed |maximum |max |limit |runtime |configured |default ){1,6}\d{1,7}[- ]?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|h)\b",

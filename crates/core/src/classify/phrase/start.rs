@@ -1,0 +1,175 @@
+//! What can be told of a pattern before it is run: how its matches begin, and which words they
+//! hold further on. A text is searched by the beginnings; the words rule out most of what is left.
+
+use regex_syntax::hir::{Hir, HirKind, Look};
+
+use super::{GAP_BYTES_MIN, Set, letters, single};
+
+/// The part of a first word that is looked up.
+pub(in crate::classify) const KEY_BYTES: usize = 4;
+/// How finely words are told apart before anything is compared.
+pub(in crate::classify) const NOTE_BITS: usize = 8192;
+/// As much of a word as tells "per day" from "per min".
+const LONG_BYTES: usize = 7;
+const LONG_MASK: u64 = (1 << (8 * LONG_BYTES)) - 1;
+/// How many conditions are checked before a pattern is run; more rule out little.
+const NEEDS_MAX: usize = 3;
+/// Beginnings of words that most errors contain: that they are there tells little.
+const COMMON: &[&[u8; KEY_BYTES]] = &[
+    b"limi", b"toke", b"requ", b"exce", b"reac", b"erro", b"mess", b"mode", b"rate", b"plea", b"orga", b"code",
+    b"type", b"try ", b"fail", b"resp", b"serv", b"not ", b"inva", b"api ", b"your", b"this",
+];
+/// A pattern that begins in more ways than this should be two.
+const STARTS_MAX: usize = 160;
+/// Beginnings are told apart by twice as many bytes as are looked up, unless that makes more than this.
+const LONG_STARTS_MAX: usize = 24;
+
+/// How the matches of a pattern begin; `None` where they begin with no word, or in too many ways.
+pub(super) fn beginnings(hir: &Hir) -> Option<Vec<Vec<u8>>> {
+    let long = starts(&[hir], 2 * KEY_BYTES).filter(|starts| starts.len() <= LONG_STARTS_MAX);
+    let mut starts = long.or_else(|| starts(&[hir], KEY_BYTES).filter(|starts| starts.len() <= STARTS_MAX))?;
+    starts.sort();
+    // One that begins with another is found with it.
+    starts.dedup_by(|longer, shorter| longer.starts_with(shorter));
+    Some(starts)
+}
+
+/// How matches of `parts` in a row begin: at least `bytes` of each where that is possible.
+fn starts(parts: &[&Hir], bytes: usize) -> Option<Vec<Vec<u8>>> {
+    let (part, rest) = parts.split_first()?;
+    let found = match part.kind() {
+        HirKind::Look(_) | HirKind::Empty => return starts(rest, bytes),
+        HirKind::Literal(literal) => extend(&literal.0, rest, bytes),
+        HirKind::Class(class) if letters(class).is_some() => {
+            letters(class)?.iter().flat_map(|letter| extend(letter, rest, bytes)).collect()
+        }
+        HirKind::Class(class) => {
+            let all: Vec<u8> = Set::of(class).bytes().collect();
+            if all.len() > 10 {
+                return None;
+            }
+            all.into_iter().flat_map(|byte| extend(&[byte], rest, bytes)).collect()
+        }
+        HirKind::Capture(capture) => starts(&prepend(&capture.sub, rest), bytes)?,
+        HirKind::Concat(concat) => {
+            let all: Vec<&Hir> = concat.iter().chain(rest.iter().copied()).collect();
+            starts(&all, bytes)?
+        }
+        HirKind::Alternation(branches) => {
+            let mut all = Vec::new();
+            for branch in branches {
+                all.extend(starts(&prepend(branch, rest), bytes)?);
+            }
+            all
+        }
+        HirKind::Repetition(repetition) if repetition.min == 0 => {
+            let mut all = starts(&prepend(&repetition.sub, rest), bytes)?;
+            all.extend(starts(rest, bytes)?);
+            all
+        }
+        HirKind::Repetition(repetition) => starts(&prepend(&repetition.sub, &[]), bytes)?,
+    };
+    Some(found)
+}
+
+/// What the words of a pattern after its first are noted as, the rarest lists first.
+pub(super) fn needs(hir: &Hir) -> Box<[u16]> {
+    let HirKind::Concat(parts) = hir.kind() else { return Box::default() };
+    let parts: Vec<&Hir> = parts.iter().collect();
+    let mut all = Vec::new();
+    let mut noted = 0;
+    for index in 1..parts.len() {
+        let after_look = matches!(parts[index - 1].kind(), HirKind::Look(Look::WordAscii));
+        // The word behind the boundary is noted already, or is the first.
+        if after_look && noted + 1 == index {
+            continue;
+        }
+        let after_blank = ends_in_blank(&parts[..index]);
+        let gap = match parts[index - 1].kind() {
+            HirKind::Repetition(gap) if single(&gap.sub) == Some(Set::ANY) => Some(gap),
+            _ => None,
+        };
+        let gap = gap.filter(|gap| gap.max.is_some_and(|max| max >= GAP_BYTES_MIN));
+        let Some(starts) = starts(&parts[index..], KEY_BYTES) else { continue };
+        let is_noted = |start: &Vec<u8>| {
+            let word = start.trim_ascii_start();
+            let begins_word = after_look || after_blank || gap.is_some() || start[0] == b' ';
+            word.len() >= KEY_BYTES && word[0].is_ascii_alphanumeric() && begins_word
+        };
+        if starts.iter().all(is_noted) {
+            // Behind a boundary may also stand what counts as no word of its own, as in an address.
+            let after_gap = gap.is_some_and(|gap| gap.min == 0) && starts.iter().all(|start| start[0] != b' ');
+            let note_of = |start: &Vec<u8>| {
+                let is_word = after_blank || after_gap || start[0] == b' ';
+                let word = start.trim_ascii_start();
+                let is_long = is_word && word.len() >= LONG_BYTES;
+                (if is_long { long_note(head(word)) } else { note(head(word)) }) as u16
+            };
+            let is_common = |start: &Vec<u8>| COMMON.iter().any(|word| start.trim_ascii_start().starts_with(*word));
+            let mut notes: Vec<u16> = starts.iter().map(note_of).collect();
+            notes.sort_unstable();
+            notes.dedup();
+            noted = index;
+            all.push((starts.iter().any(is_common), notes));
+        }
+    }
+    all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
+    all.truncate(NEEDS_MAX);
+    all.into_iter().flat_map(|(_, notes)| std::iter::once(notes.len() as u16).chain(notes)).collect()
+}
+
+/// Whether every match of `parts` in a row ends in a blank.
+fn ends_in_blank(parts: &[&Hir]) -> bool {
+    let Some((part, before)) = parts.split_last() else { return false };
+    match part.kind() {
+        HirKind::Literal(literal) => literal.0.last() == Some(&b' '),
+        HirKind::Capture(capture) => ends_in_blank(&prepend(&capture.sub, &[])),
+        HirKind::Concat(concat) => ends_in_blank(&concat.iter().collect::<Vec<_>>()),
+        HirKind::Alternation(branches) => branches.iter().all(|branch| ends_in_blank(&[branch])),
+        HirKind::Repetition(repetition) => {
+            ends_in_blank(&[&repetition.sub]) && (repetition.min > 0 || ends_in_blank(before))
+        }
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => false,
+    }
+}
+
+/// The first bytes of a word.
+pub(in crate::classify) fn key(start: &[u8]) -> u32 {
+    match start {
+        [a, b, c, d, ..] => u32::from_le_bytes([*a, *b, *c, *d]),
+        _ => start.iter().rev().fold(0, |key, byte| (key << 8) | u32::from(*byte)),
+    }
+}
+
+/// The first bytes of a word and as many again; zeros where it ends before.
+pub(in crate::classify) fn head(start: &[u8]) -> u64 {
+    match start.first_chunk() {
+        Some(head) => u64::from_le_bytes(*head),
+        None => start.iter().rev().fold(0, |head, byte| (head << 8) | u64::from(*byte)),
+    }
+}
+
+/// Where a word is noted by its key.
+pub(in crate::classify) fn note(head: u64) -> usize {
+    ((head & 0xffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS
+}
+
+/// Where it is noted by [`LONG_BYTES`] of it.
+pub(in crate::classify) fn long_note(head: u64) -> usize {
+    ((head & LONG_MASK).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS
+}
+
+fn prepend<'a>(part: &'a Hir, rest: &[&'a Hir]) -> Vec<&'a Hir> {
+    std::iter::once(part).chain(rest.iter().copied()).collect()
+}
+
+/// `start`, with what can follow it if it is shorter than `bytes`.
+fn extend(start: &[u8], rest: &[&Hir], bytes: usize) -> Vec<Vec<u8>> {
+    if start.len() < bytes
+        && let Some(rest) = starts(rest, if bytes > KEY_BYTES { bytes - start.len() } else { KEY_BYTES })
+        && rest.len() <= STARTS_MAX
+    {
+        return rest.into_iter().map(|rest| [start, &rest].concat()).collect();
+    }
+    vec![start.to_vec()]
+}

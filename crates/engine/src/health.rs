@@ -1,0 +1,135 @@
+//! Health checks: endpoints that have one configured are asked on a timer, and the verdict is told to
+//! their breaker.
+//!
+//! One task per check. A reload keeps the checks that did not change and ends the others; the engine
+//! ends them all with itself.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Collected, Limited};
+use steadfast_config::{Endpoint, Health as Settings};
+use steadfast_core::health::{Health, Ping, Verdict};
+use steadfast_core::{Transport, world};
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::Engine;
+use crate::request;
+use crate::snapshot::Snapshot;
+use crate::trouble::Trouble;
+use crate::upstream::Version;
+
+/// A question that takes longer has failed; where it is asked more often, the next is due by then.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// As much of an answer as is read, so that the connection can be used again.
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// The share of failed pings that makes an endpoint unhealthy.
+const UNHEALTHY_SHARE: f64 = 0.5;
+
+/// The checks under way.
+#[derive(Debug, Default)]
+pub(crate) struct Checks(Mutex<Vec<Check>>);
+
+#[derive(Debug)]
+struct Check {
+    known: Arc<world::Endpoint>,
+    endpoint: Endpoint,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Check {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Checks {
+    /// Asks the endpoints of this configuration, and no others.
+    pub(crate) fn follow(&self, engine: &Arc<Engine>, snapshot: &Snapshot) {
+        let mut checks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *checks);
+        for (endpoint, known) in snapshot.config.endpoints.iter().zip(snapshot.known_endpoints()) {
+            let Some(settings) = &endpoint.health else { continue };
+            let unchanged =
+                |check: &Check| Arc::ptr_eq(&check.known, known) && same_question(&check.endpoint, endpoint);
+            checks.push(match before.iter().position(unchanged) {
+                Some(position) => before.swap_remove(position),
+                None => Check {
+                    known: Arc::clone(known),
+                    endpoint: endpoint.clone(),
+                    task: tokio::spawn(ask(
+                        Arc::downgrade(engine),
+                        Arc::clone(known),
+                        endpoint.clone(),
+                        settings.clone(),
+                    )),
+                },
+            });
+        }
+    }
+
+    /// Asks nobody any more.
+    pub(crate) fn stop(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// Address, credential and breaker are the same where what is known of the endpoint was kept.
+fn same_question(one: &Endpoint, other: &Endpoint) -> bool {
+    one.health == other.health && one.headers == other.headers && one.http2 == other.http2
+}
+
+async fn ask(engine: Weak<Engine>, known: Arc<world::Endpoint>, endpoint: Endpoint, settings: Settings) {
+    let mut health = Health::pinged_every(settings.every, UNHEALTHY_SHARE);
+    let mut before = Verdict::Healthy;
+    let mut tick = interval(settings.every);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let answer_time = ANSWER_TIME.min(settings.every);
+    loop {
+        tick.tick().await;
+        let Some(engine) = engine.upgrade() else { return };
+        let ping = ping(&engine, &endpoint, &settings.path, answer_time).await;
+        let now = engine.clock.now();
+        health.record(ping, now);
+        let verdict = health.verdict(now);
+        // The next verdict is due in time, even if its answer takes as long as it may.
+        let until = now + settings.every * 2 + answer_time;
+        if let Some(transition) = known.breaker.checked(verdict, until, now) {
+            engine.breaker_changed(&known.name, &transition);
+        }
+        if std::mem::replace(&mut before, verdict) != verdict {
+            match verdict {
+                Verdict::Unhealthy => tracing::warn!(endpoint = %known.name, "half of its health checks failed"),
+                Verdict::Healthy => tracing::info!(endpoint = %known.name, "its health checks are answered again"),
+            }
+        }
+    }
+}
+
+async fn ping(engine: &Engine, endpoint: &Endpoint, path: &str, answer_time: Duration) -> Ping {
+    let Ok(request) = request::question(endpoint, path) else { return Ping::NotMade };
+    let version = if endpoint.http2 { Version::Http2 } else { Version::Http1 };
+    let began = engine.clock.now();
+    let answer = async {
+        let response = engine.upstream().send(request, version).await?;
+        let (parts, body) = response.into_parts();
+        let said = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+        let said = said.map(Collected::to_bytes).unwrap_or_default();
+        if parts.status.as_u16() < 400 { Ok(()) } else { Err(Trouble::response(parts.status, parts.headers, said)) }
+    };
+    let late = || Trouble::transport(Transport::ResponseTimeout, "the health check was not answered".to_owned());
+    let answer = timeout(answer_time, answer).await.unwrap_or_else(|_| Err(late()));
+    let took = engine.clock.now().since(began);
+    let Err(trouble) = answer else { return Ping::of(None, took) };
+    // A name that nobody could look up says nothing about who bears it.
+    if matches!(trouble.transport, Some(Transport::Address | Transport::DnsTemporary)) {
+        return Ping::NotMade;
+    }
+    let snapshot = engine.snapshot();
+    let failure = trouble.classify(&snapshot.classifier, endpoint.dialect.vendor(), engine.clock.wall());
+    tracing::debug!(endpoint = %endpoint.name, kind = failure.kind.as_str(), rule = %failure.rule, "health check failed");
+    Ping::of(Some(failure.kind), took)
+}
