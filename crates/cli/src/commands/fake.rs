@@ -10,6 +10,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use clap::Args;
 use steadfast_fake::{End, Fake, Received};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{data, talk};
 use crate::cli::SourceArgs;
@@ -60,8 +61,10 @@ async fn serve(args: &FakeArgs, addr: SocketAddr) -> anyhow::Result<ExitCode> {
         let begun = Instant::now();
         fake.watch(move |request| talk(&line(request, begun)));
     }
+    // Before anybody is told that it runs: a Ctrl-C at once must be counted too.
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for Ctrl-C")?;
     talk(&usage(&fake));
-    tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
+    interrupt.recv().await;
     data(&counts(&fake))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -65,10 +65,11 @@ async fn serve(
         ..Settings::default()
     };
     let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
+    let stop = stop_signal()?;
     talk(&greeting(&gateway, &engine));
     let reloads = reload_on_change(Arc::clone(&engine), sources.clone(), known, args.no_log);
     let reloads = tokio::spawn(reloads);
-    gateway.serve(stop_signal()?).await;
+    gateway.serve(stop).await;
     reloads.abort();
     Ok(engine)
 }
