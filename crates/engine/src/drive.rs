@@ -50,8 +50,7 @@ pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut 
                 return reply;
             }
             Err(trouble) => {
-                let repeatable = operation.call.route.repeatable(operation.call.method.as_str());
-                if repeatable || !trouble.reached {
+                if operation.may_repeat() || !trouble.reached {
                     operation.failed(trouble);
                 } else {
                     let verdict = operation.broke_off(trouble);
@@ -95,7 +94,7 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
                 }
                 return;
             }
-            Err(trouble) if trouble.reached && !operation.call.route.repeatable(operation.call.method.as_str()) => {
+            Err(trouble) if trouble.reached && !operation.may_repeat() => {
                 let verdict = operation.broke_off(trouble);
                 return out.answer(refuse(&operation, *verdict));
             }

@@ -33,7 +33,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
-use steadfast_config::{Config, DecisionLog};
+use steadfast_config::{Config, DecisionLog, Dialect};
 use steadfast_core::FailureKind;
 use steadfast_core::breaker::Transition;
 use steadfast_core::cost::Usage;
@@ -98,6 +98,8 @@ impl Engine {
     pub fn start(config: Config) -> Result<Arc<Self>, EngineError> {
         let log = config.decision_log.as_ref().map(open_log).transpose()?;
         let connect = connect_timeout(&config);
+        // The table of prices is read on its first use: better now than within a request.
+        drop(config.unlisted("", Dialect::OpenAi));
         let snapshot = Snapshot::new(config)?;
         let (upstream, metrics) = (Upstream::new(connect), Metrics::default());
         let tracer = snapshot.config.traces.clone();

@@ -210,20 +210,26 @@ impl Files {
 
     fn rotate(&mut self) -> io::Result<()> {
         self.out.flush()?;
+        // Somebody may have taken the file away, or the step after this failed the last time.
+        if self.path.exists() {
+            self.make_old()?;
+        }
+        self.out = BufWriter::with_capacity(64 * 1024, append(&self.path)?);
+        self.bytes = 0;
+        Ok(())
+    }
+
+    fn make_old(&self) -> io::Result<()> {
         for number in (1..self.keep).rev() {
             let (from, to) = (old(&self.path, number), old(&self.path, number + 1));
             if from.exists() {
                 std::fs::rename(from, to)?;
             }
         }
-        if self.keep > 0 {
-            std::fs::rename(&self.path, old(&self.path, 1))?;
-        } else {
-            std::fs::remove_file(&self.path)?;
+        match self.keep {
+            0 => std::fs::remove_file(&self.path),
+            _ => std::fs::rename(&self.path, old(&self.path, 1)),
         }
-        self.out = BufWriter::with_capacity(64 * 1024, append(&self.path)?);
-        self.bytes = 0;
-        Ok(())
     }
 }
 
@@ -273,6 +279,24 @@ mod tests {
         let newest = std::fs::read_to_string(&path).unwrap();
         assert!(newest.contains("\"r19\"") && newest.len() <= 200, "{newest}");
         assert!(old(&path, 1).exists() && old(&path, 2).exists() && !old(&path, 3).exists());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_log_that_somebody_took_away_is_begun_anew() {
+        let folder = folder("taken");
+        let path = folder.join("decisions.jsonl");
+        let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 200, keep: 2 };
+        let log = LogWriter::open(&settings).unwrap();
+        log.write(&record("r0"));
+        log.flush();
+        std::fs::remove_file(&path).unwrap();
+        for number in 1..20 {
+            log.write(&record(&format!("r{number}")));
+        }
+        log.flush();
+        assert!(std::fs::read_to_string(&path).unwrap().contains("\"r19\""));
+        assert_eq!(log.lost(), 0);
         std::fs::remove_dir_all(folder).unwrap();
     }
 

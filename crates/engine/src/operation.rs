@@ -254,7 +254,10 @@ impl Operation {
             Outcome::Succeeded(_) | Outcome::Degraded | Outcome::Cancelled => Reason::CallerLeft,
         };
         let told = reason.in_world(&self.world).to_string();
-        let told = format!("Steadfast made {} attempts: {told}", self.recovery.attempts());
+        let told = match self.recovery.attempts() {
+            1 => format!("Steadfast made 1 attempt: {told}"),
+            attempts => format!("Steadfast made {attempts} attempts: {told}"),
+        };
         Verdict::of(reason, &told, self.recovery.last_failure(), self.last.take())
     }
 
@@ -318,7 +321,12 @@ impl Operation {
 
     /// Whether retries are the client's own business: we made none and will make none.
     pub(crate) fn leaves_retries_to_client(&self) -> bool {
-        self.plain || !self.call.route.repeatable(self.call.method.as_str())
+        self.plain || !self.may_repeat()
+    }
+
+    /// Whether a request that may have reached a provider can be sent again without doing its work twice.
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.call.route.repeatable(self.call.method.as_str())
     }
 
     /// The way of this request.
