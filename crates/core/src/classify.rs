@@ -32,6 +32,7 @@ pub mod text;
 pub mod wait;
 
 mod code;
+mod index;
 mod message;
 mod phrase;
 mod rule;
@@ -39,6 +40,7 @@ mod rules;
 mod surface;
 mod table;
 mod user;
+mod words;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

@@ -136,7 +136,7 @@ fn is_word(byte: u8) -> bool {
 
 /// Cheap, because what it finds is compared letter by letter.
 fn hash(letters: impl Iterator<Item = u8>) -> u64 {
-    let hash = letters.fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let hash = letters.fold(7_u64, |hash, byte| hash.rotate_left(5) ^ u64::from(byte));
     // The map uses the highest bits.
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -162,14 +162,14 @@ impl Hasher for Ready {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::table::Words;
+    use crate::classify::words::Words;
 
     fn finds(code: &str, text: &str) -> bool {
         let mut codes = Codes::default();
         codes.add(code, 7);
         let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut found = false;
-        Words::new(&text, |span, shaped| {
+        Words::new().read(&text, |span, shaped| {
             if !may_be_code(&text.shown, &span, shaped) {
                 return;
             }

@@ -3,7 +3,7 @@
 
 use regex_syntax::hir::{Hir, HirKind, Look};
 
-use super::{GAP_BYTES_MIN, Set, letters, single};
+use super::{GAP_BYTES_MIN, Set, head, letters, single};
 
 /// The part of a first word that is looked up.
 pub(in crate::classify) const KEY_BYTES: usize = 4;
@@ -130,22 +130,6 @@ fn ends_in_blank(parts: &[&Hir]) -> bool {
             ends_in_blank(&[&repetition.sub]) && (repetition.min > 0 || ends_in_blank(before))
         }
         HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => false,
-    }
-}
-
-/// The first bytes of a word.
-pub(in crate::classify) fn key(start: &[u8]) -> u32 {
-    match start {
-        [a, b, c, d, ..] => u32::from_le_bytes([*a, *b, *c, *d]),
-        _ => start.iter().rev().fold(0, |key, byte| (key << 8) | u32::from(*byte)),
-    }
-}
-
-/// The first bytes of a word and as many again; zeros where it ends before.
-pub(in crate::classify) fn head(start: &[u8]) -> u64 {
-    match start.first_chunk() {
-        Some(head) => u64::from_le_bytes(*head),
-        None => start.iter().rev().fold(0, |head, byte| (head << 8) | u64::from(*byte)),
     }
 }
 

@@ -1,0 +1,165 @@
+//! The words of a text: where they begin, and a rough note of which there are.
+//!
+//! Every byte of a text passes through here, so it is read once and looked up in a table; what a
+//! word consists of is found out only where it is no plain one.
+
+use std::ops::Range;
+
+use super::phrase::{NOTE_BITS, head, long_note, note};
+use super::text::Text;
+
+/// Names of fields that are left out.
+const PLAIN_FIELDS: &[&[u8]] = &[b"error", b"message", b"type", b"code", b"param"];
+
+/// Where the words of a text begin, and a rough note of which words there are.
+pub(super) struct Words {
+    starts: Vec<u32>,
+    noted: [u64; NOTE_BITS / 64],
+}
+
+impl Words {
+    /// None yet.
+    pub(super) fn new() -> Self {
+        Self { starts: Vec::new(), noted: [0; NOTE_BITS / 64] }
+    }
+
+    /// Where they begin, in order.
+    pub(super) fn starts(&self) -> &[u32] {
+        &self.starts
+    }
+
+    /// Reads `text` once. Calls `report` with every word that may be a code, in which joints count
+    /// as letters, and whether it has the shape of one.
+    pub(super) fn read(&mut self, text: &Text, mut report: impl FnMut(Range<usize>, bool)) {
+        let shown = text.shown.as_slice();
+        self.starts.reserve(shown.len() / 4 + 1);
+        let mut address_end = 0;
+        let mut at = 0;
+        while let Some(byte) = shown.get(at) {
+            let start = at;
+            at += 1;
+            let first = CLASSES[usize::from(*byte)];
+            if first & WORD == 0 {
+                if first == COLON && shown[at..].starts_with(b"//") {
+                    address_end = start + address_len(&shown[start..]);
+                } else if first == BEYOND && start >= address_end {
+                    self.note(start, &text.lower);
+                }
+                continue;
+            }
+            let mut others = 0;
+            while let Some(byte) = shown.get(at) {
+                let class = CLASSES[usize::from(*byte)];
+                if class & WORD == 0 {
+                    break;
+                }
+                others |= class;
+                at += 1;
+            }
+            let word = start..at;
+            let is_field = matches!(shown[at..], [b'"' | b'\'', b':', ..]);
+            // The words of an address say nothing, nor do the names of fields that every error has.
+            if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&text.lower[word.clone()])) {
+                // Every word may begin with a capital.
+                if others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0 {
+                    self.note(start, &text.lower);
+                } else {
+                    self.note_parts(&word, text);
+                }
+            }
+            if !is_field {
+                report(word, ((first & JOINT) | (others & (JOINT | CAPITAL))) != 0);
+            }
+        }
+    }
+
+    /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
+    /// `rate_limit` is none.
+    fn note_parts(&mut self, word: &Range<usize>, text: &Text) {
+        let mut before = 0;
+        for at in word.clone() {
+            let class = CLASSES[usize::from(text.shown[at])];
+            if class == before && class != CAPITAL {
+                continue;
+            }
+            let begins = match class {
+                SMALL => before & (CAPITAL | JOINT) == 0,
+                CAPITAL => {
+                    before & (CAPITAL | JOINT) == 0 || text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase)
+                }
+                DIGIT => true,
+                _ => false,
+            };
+            if begins {
+                self.note(at, &text.lower);
+            }
+            before = class;
+        }
+    }
+
+    fn note(&mut self, at: usize, lower: &[u8]) {
+        self.starts.push(at as u32);
+        let head = head(&lower[at..]);
+        for note in [note(head), long_note(head)] {
+            self.noted[note / 64] |= 1 << (note % 64);
+        }
+    }
+
+    /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
+    pub(super) fn may_hold(&self, mut needs: &[u16]) -> bool {
+        while let Some((len, lists)) = needs.split_first() {
+            let (notes, others) = lists.split_at(usize::from(*len));
+            if !notes.iter().any(|note| self.is_noted(*note)) {
+                return false;
+            }
+            needs = others;
+        }
+        true
+    }
+
+    /// Whether one of a few notes is there.
+    pub(super) fn has_any(&self, [first, second, third, fourth]: [u16; 4]) -> bool {
+        self.is_noted(first)
+            || second != first && (self.is_noted(second) || self.is_noted(third) || self.is_noted(fourth))
+    }
+
+    fn is_noted(&self, note: u16) -> bool {
+        self.noted[usize::from(note / 64) % (NOTE_BITS / 64)] >> (note % 64) & 1 != 0
+    }
+}
+
+/// Classes of bytes, as far as words go; all others are zero.
+const SMALL: u8 = 1;
+const CAPITAL: u8 = 1 << 1;
+const DIGIT: u8 = 1 << 2;
+const JOINT: u8 = 1 << 3;
+const HYPHEN: u8 = 1 << 4;
+/// What a word consists of.
+const WORD: u8 = SMALL | CAPITAL | DIGIT | JOINT | HYPHEN;
+/// The first byte of a letter beyond ASCII, which is a word of its own.
+const BEYOND: u8 = 1 << 5;
+const COLON: u8 = 1 << 6;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' => SMALL,
+            b'A'..=b'Z' => CAPITAL,
+            b'0'..=b'9' => DIGIT,
+            b'_' => JOINT,
+            b'-' => HYPHEN,
+            0xc2.. => BEYOND,
+            b':' => COLON,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// How far an address goes on after its scheme.
+fn address_len(shown: &[u8]) -> usize {
+    shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
+}
