@@ -76,6 +76,9 @@ impl Codes {
     /// whether the word can be nothing else. `shaped` says that it looks like one.
     pub(super) fn find(&self, text: &Text, span: &Range<usize>, shaped: bool, mut report: impl FnMut(u16, bool)) {
         let word = &text.lower[span.clone()];
+        if !WORD_BYTES.contains(&word.len()) {
+            return;
+        }
         let letters = || word.iter().copied().filter(|byte| !matches!(byte, b'_' | b'-'));
         let Some(codes) = self.by_hash.get(&hash(letters())) else { return };
         // With hyphens it may be an ordinary compound: "rate-limit".
@@ -84,12 +87,6 @@ impl Codes {
             report(code.rule, shaped && code.anywhere);
         }
     }
-}
-
-/// Whether the word at `span` is worth a look: few look like a code or stand where one may.
-#[inline]
-pub(super) fn may_be_code(shown: &[u8], span: &Range<usize>, shaped: bool) -> bool {
-    WORD_BYTES.contains(&span.len()) && (shaped || may_be_value(&shown[..span.start]))
 }
 
 /// Whether the word at `span` is meant as a code: the value of a field unless it can be nothing
@@ -123,11 +120,6 @@ fn is_identifier(code: &str) -> bool {
     let humps = small > 0 && (capitals >= 2 || code.as_bytes()[1..].iter().any(u8::is_ascii_uppercase));
     let joined = code.contains('_') && capitals + small > 0;
     shouted || humps || joined
-}
-
-/// Whether a word after `before` may be the value of a field.
-fn may_be_value(before: &[u8]) -> bool {
-    matches!(before, [.., b'"' | b'\'' | b'=' | b':'] | [.., b':' | b'=', b' '])
 }
 
 fn is_word(byte: u8) -> bool {
@@ -170,9 +162,6 @@ mod tests {
         let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut found = false;
         Words::new().read(&text, |span, shaped| {
-            if !may_be_code(&text.shown, &span, shaped) {
-                return;
-            }
             codes.find(&text, &span, shaped, |_, anywhere| found |= is_code(&text.lower, &span, anywhere));
         });
         found

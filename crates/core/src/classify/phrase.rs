@@ -15,7 +15,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 pub(super) use literal::{HEAD_BYTES, Literal, head};
-pub(super) use start::{KEY_BYTES, NOTE_BITS, long_note, note};
+pub(super) use start::{BEYOND_NOTE, KEY_BYTES, NOTE_BITS, long_note, note};
 
 /// Steps one try may take. The longest honest one takes some hundred.
 const STEPS_MAX: u32 = 6_000;

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::code::{Codes, is_code, may_be_code};
+use super::code::{Codes, is_code};
 use super::index::Index;
 use super::rule::Rule;
 use super::text::Text;
@@ -21,6 +21,8 @@ pub(super) struct Table {
     rules: Vec<&'static Rule>,
     /// Higher decides: precedence first, then the earlier place in the table.
     ranks: Vec<u32>,
+    /// The statuses of each, next to each other because they are asked for often.
+    statuses: Vec<&'static [u16]>,
     codes: Codes,
     phrases: Index,
     waits: Index,
@@ -47,7 +49,8 @@ impl Table {
         }
         let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
-        Self { rules, ranks, codes, phrases: Index::new(phrases.into_iter()), waits: Index::new(waits) }
+        let statuses = rules.iter().map(|rule| rule.statuses).collect();
+        Self { rules, ranks, statuses, codes, phrases: Index::new(phrases.into_iter()), waits: Index::new(waits) }
     }
 
     /// Every rule, in the order of the table.
@@ -60,9 +63,6 @@ impl Table {
         let mut found = Found { rule: None, words: Words::new() };
         let mut best = 0;
         found.words.read(text, |word, shaped| {
-            if !may_be_code(&text.shown, &word, shaped) {
-                return;
-            }
             self.codes.find(text, &word, shaped, |rule, anywhere| {
                 let rank = self.ranks[usize::from(rule)];
                 if rank > best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
@@ -95,8 +95,9 @@ impl Table {
         waits
     }
 
+    #[inline]
     fn holds(&self, rule: u16, status: Option<u16>) -> bool {
-        let statuses = self.rules[usize::from(rule)].statuses;
+        let statuses = self.statuses[usize::from(rule)];
         statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status))
     }
 }

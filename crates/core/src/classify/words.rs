@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::phrase::{NOTE_BITS, head, long_note, note};
+use super::phrase::{BEYOND_NOTE, NOTE_BITS, head, long_note, note};
 use super::text::Text;
 
 /// Names of fields that are left out.
@@ -29,55 +29,67 @@ impl Words {
     }
 
     /// Reads `text` once. Calls `report` with every word that may be a code, in which joints count
-    /// as letters, and whether it has the shape of one.
+    /// as letters, and whether it has the shape of one. Without that shape it stands where the value
+    /// of a field may.
     pub(super) fn read(&mut self, text: &Text, mut report: impl FnMut(Range<usize>, bool)) {
         let shown = text.shown.as_slice();
         self.starts.reserve(shown.len() / 4 + 1);
         let mut address_end = 0;
+        // What before a word makes it a value: a quote, or a separator that a blank may follow.
+        let mut before = 0;
         let mut at = 0;
         while let Some(byte) = shown.get(at) {
             let start = at;
             at += 1;
             let first = CLASSES[usize::from(*byte)];
             if first & WORD == 0 {
-                if first == COLON && shown[at..].starts_with(b"//") {
+                if *byte == b' ' {
+                    before &= SEPARATOR;
+                    continue;
+                }
+                before = first & (SEPARATOR | QUOTE);
+                if *byte == b':' && shown[at..].starts_with(b"//") {
                     address_end = start + address_len(&shown[start..]);
                 } else if first == BEYOND && start >= address_end {
+                    self.noted[BEYOND_NOTE / 64] |= 1 << (BEYOND_NOTE % 64);
                     self.note(start, &text.lower);
                 }
                 continue;
             }
             let mut others = 0;
+            let mut next = 0;
             while let Some(byte) = shown.get(at) {
-                let class = CLASSES[usize::from(*byte)];
+                next = *byte;
+                let class = CLASSES[usize::from(next)];
                 if class & WORD == 0 {
                     break;
                 }
                 others |= class;
                 at += 1;
             }
-            let word = start..at;
-            let is_field = matches!(shown[at..], [b'"' | b'\'', b':', ..]);
+            let is_field = matches!(next, b'"' | b'\'') && shown.get(at + 1) == Some(&b':');
             // The words of an address say nothing, nor do the names of fields that every error has.
-            if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&text.lower[word.clone()])) {
+            if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&text.lower[start..at])) {
                 // Every word may begin with a capital.
                 if others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0 {
                     self.note(start, &text.lower);
                 } else {
-                    self.note_parts(&word, text);
+                    self.note_parts(start..at, text);
                 }
             }
-            if !is_field {
-                report(word, ((first & JOINT) | (others & (JOINT | CAPITAL))) != 0);
+            let is_shaped = ((first & JOINT) | (others & (JOINT | CAPITAL))) != 0;
+            if (is_shaped || before != 0) && !is_field {
+                report(start..at, is_shaped);
             }
+            before = 0;
         }
     }
 
     /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
     /// `rate_limit` is none.
-    fn note_parts(&mut self, word: &Range<usize>, text: &Text) {
+    fn note_parts(&mut self, word: Range<usize>, text: &Text) {
         let mut before = 0;
-        for at in word.clone() {
+        for at in word {
             let class = CLASSES[usize::from(text.shown[at])];
             if class == before && class != CAPITAL {
                 continue;
@@ -138,7 +150,8 @@ const HYPHEN: u8 = 1 << 4;
 const WORD: u8 = SMALL | CAPITAL | DIGIT | JOINT | HYPHEN;
 /// The first byte of a letter beyond ASCII, which is a word of its own.
 const BEYOND: u8 = 1 << 5;
-const COLON: u8 = 1 << 6;
+const SEPARATOR: u8 = 1 << 6;
+const QUOTE: u8 = 1 << 7;
 
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
@@ -151,7 +164,8 @@ const CLASSES: [u8; 256] = {
             b'_' => JOINT,
             b'-' => HYPHEN,
             0xc2.. => BEYOND,
-            b':' => COLON,
+            b':' | b'=' => SEPARATOR,
+            b'"' | b'\'' => QUOTE,
             _ => 0,
         };
         byte += 1;

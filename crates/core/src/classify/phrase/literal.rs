@@ -15,7 +15,12 @@ pub(in crate::classify) struct Literal {
 impl Literal {
     pub(in crate::classify) fn new(bytes: &[u8]) -> Self {
         let mask = head(&vec![u8::MAX; bytes.len()]);
-        Self { head: head(bytes), mask, rest: bytes.get(HEAD_BYTES..).unwrap_or_default().into(), len: bytes.len() as u32 }
+        Self {
+            head: head(bytes),
+            mask,
+            rest: bytes.get(HEAD_BYTES..).unwrap_or_default().into(),
+            len: bytes.len() as u32,
+        }
     }
 
     pub(in crate::classify) fn len(&self) -> usize {

@@ -9,6 +9,8 @@ use super::{GAP_BYTES_MIN, Set, head, letters, single};
 pub(in crate::classify) const KEY_BYTES: usize = 4;
 /// How finely words are told apart before anything is compared.
 pub(in crate::classify) const NOTE_BITS: usize = 8192;
+/// Noted where a text has any letter beyond ASCII.
+pub(in crate::classify) const BEYOND_NOTE: usize = 0;
 /// As much of a word as tells "per day" from "per min".
 const LONG_BYTES: usize = 7;
 const LONG_MASK: u64 = (1 << (8 * LONG_BYTES)) - 1;
@@ -74,6 +76,9 @@ fn starts(parts: &[&Hir], bytes: usize) -> Option<Vec<Vec<u8>>> {
 
 /// What the words of a pattern after its first are noted as, the rarest lists first.
 pub(super) fn needs(hir: &Hir) -> Box<[u16]> {
+    if holds_beyond(hir) {
+        return [1, BEYOND_NOTE as u16].into();
+    }
     let HirKind::Concat(parts) = hir.kind() else { return Box::default() };
     let parts: Vec<&Hir> = parts.iter().collect();
     let mut all = Vec::new();
@@ -116,6 +121,19 @@ pub(super) fn needs(hir: &Hir) -> Box<[u16]> {
     all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
     all.truncate(NEEDS_MAX);
     all.into_iter().flat_map(|(_, notes)| std::iter::once(notes.len() as u16).chain(notes)).collect()
+}
+
+/// Whether every match of a pattern holds a letter beyond ASCII. Most texts have none at all.
+fn holds_beyond(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Literal(literal) => !literal.0.is_ascii(),
+        HirKind::Class(class) => letters(class).is_some_and(|letters| letters.iter().all(|letter| !letter.is_ascii())),
+        HirKind::Capture(capture) => holds_beyond(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().any(holds_beyond),
+        HirKind::Alternation(branches) => branches.iter().all(holds_beyond),
+        HirKind::Repetition(repetition) => repetition.min > 0 && holds_beyond(&repetition.sub),
+        HirKind::Empty | HirKind::Look(_) => false,
+    }
 }
 
 /// Whether every match of `parts` in a row ends in a blank.
