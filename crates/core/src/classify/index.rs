@@ -136,8 +136,8 @@ impl Index {
         };
         for at in words.starts().iter().map(|at| *at as usize) {
             let head = head(&lower[at..]);
-            for width in 0..COMMON_WIDTHS {
-                let hash = hash(head & MASKS[width]);
+            for (width, mask) in MASKS.iter().enumerate().take(COMMON_WIDTHS) {
+                let hash = hash(head & mask);
                 if has(&self.known, bit(hash)) {
                     search.visit(at, head, width, slot(hash));
                 }
