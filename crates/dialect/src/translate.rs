@@ -1,0 +1,121 @@
+//! From one format to another, through one canonical model in the middle.
+//!
+//! ```text
+//! client's request  --read--> Prompt --write--> provider's request
+//! provider's answer --read--> Answer --write--> client's answer
+//! provider's frames --read--> Event… --write--> client's frames
+//! ```
+//!
+//! Each format is a folder of the same shape. What the other side would reject is repaired, what it
+//! cannot carry is noted, and what would make another request of it is refused: see [`Notes`].
+//! Traffic whose format stays the same never comes here.
+
+mod canon;
+mod chat;
+mod gemini;
+mod messages;
+mod note;
+mod out;
+mod read;
+mod repair;
+mod responses;
+mod seal;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::json::Broken;
+use crate::{Format, Malformed};
+
+pub use note::{Notes, Refused};
+pub use seal::without_foreign_seals;
+pub use stream::Stream;
+
+use repair::Names;
+
+/// Whom a request is translated for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The provider's format: any but responses, which only clients speak to us.
+    pub format: Format,
+    /// The model, as the endpoint calls it.
+    pub model: &'a str,
+    /// Whether it thinks before it answers.
+    pub thinks: bool,
+}
+
+/// A request in the provider's format, and the way back for its answer.
+#[derive(Clone, Debug)]
+pub struct Translation {
+    /// The request's body.
+    pub body: String,
+    /// What was not carried as it was.
+    pub notes: Notes,
+    client: Format,
+    provider: Format,
+    names: Names,
+}
+
+/// Why a request cannot be translated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Untranslatable {
+    /// It is not what the client's format says.
+    Malformed(Malformed),
+    /// The other format has no way to ask this.
+    Refused(Refused),
+}
+
+/// Translates a client's request.
+pub fn request(client: Format, body: &[u8], target: Target<'_>) -> Result<Translation, Untranslatable> {
+    if let Err(error) = std::str::from_utf8(body) {
+        let malformed = Malformed { at_byte: error.valid_up_to(), what: "not UTF-8".to_owned() };
+        return Err(Untranslatable::Malformed(malformed));
+    }
+    let mut notes = Notes::default();
+    let prompt = match client {
+        Format::Chat => chat::read_request(body, &mut notes),
+        Format::Responses => responses::read_request(body, &mut notes),
+        Format::Messages => messages::read_request(body, &mut notes),
+        Format::Gemini => gemini::read_request(body, &mut notes),
+    };
+    let mut prompt = prompt.map_err(|broken| Untranslatable::Malformed(broken.into()))?;
+    let names = repair::repair(&mut prompt, target, &mut notes);
+    let body = match target.format {
+        Format::Chat => chat::write_request(&prompt, target, &mut notes),
+        Format::Messages => messages::write_request(&prompt, target, &mut notes),
+        Format::Gemini => gemini::write_request(&prompt, target, &mut notes),
+        Format::Responses => {
+            notes.refuse("model", "requests are not translated to the responses format");
+            String::new()
+        }
+    };
+    match notes.take_refused() {
+        Some(refused) => Err(Untranslatable::Refused(refused)),
+        None => Ok(Translation { body, notes, client, provider: target.format, names }),
+    }
+}
+
+impl Translation {
+    /// Translates an answer that came in one piece. `seed` makes ids where the provider gives none.
+    pub fn answer(&self, body: &[u8], seed: u64) -> Result<String, Malformed> {
+        let answer = match self.provider {
+            Format::Chat => chat::read_answer(body),
+            Format::Messages => messages::read_answer(body),
+            Format::Gemini => gemini::read_answer(body),
+            Format::Responses => Err(Broken { at_byte: 0, what: "answers are not translated from this format" }),
+        };
+        let mut answer = answer.map_err(Malformed::from)?;
+        self.names.restore(&mut answer, seed);
+        Ok(match self.client {
+            Format::Chat => chat::write_answer(&answer),
+            Format::Responses => responses::write_answer(&answer),
+            Format::Messages => messages::write_answer(&answer),
+            Format::Gemini => gemini::write_answer(&answer),
+        })
+    }
+
+    /// Translates an answer that streams. `seed` makes ids where the provider gives none.
+    pub fn stream(&self, framing: crate::Framing, seed: u64) -> Stream {
+        Stream::new(self.provider, self.client, framing, self.names.clone(), seed)
+    }
+}
