@@ -24,8 +24,10 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use crate::json::Broken;
-use crate::{Format, Malformed};
+use crate::{Format, Framing, Malformed};
 
 pub use note::{Notes, Refused};
 pub use seal::without_foreign_seals;
@@ -54,6 +56,15 @@ pub struct Translation {
     client: Format,
     provider: Format,
     names: Names,
+}
+
+/// What an answer needs that its provider may not give: this crate has neither clock nor dice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stamp {
+    /// Makes ids.
+    pub seed: u64,
+    /// When the answer was made.
+    pub unix_seconds: u64,
 }
 
 /// Why a request cannot be translated.
@@ -95,9 +106,25 @@ pub fn request(client: Format, body: &[u8], target: Target<'_>) -> Result<Transl
     }
 }
 
+impl fmt::Display for Untranslatable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(malformed) => malformed.fmt(f),
+            Self::Refused(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Untranslatable {}
+
 impl Translation {
-    /// Translates an answer that came in one piece. `seed` makes ids where the provider gives none.
-    pub fn answer(&self, body: &[u8], seed: u64) -> Result<String, Malformed> {
+    /// The provider's format.
+    pub const fn provider(&self) -> Format {
+        self.provider
+    }
+
+    /// Translates an answer that came in one piece.
+    pub fn answer(&self, body: &[u8], stamp: Stamp) -> Result<String, Malformed> {
         let answer = match self.provider {
             Format::Chat => chat::read_answer(body),
             Format::Messages => messages::read_answer(body),
@@ -105,17 +132,17 @@ impl Translation {
             Format::Responses => Err(Broken { at_byte: 0, what: "answers are not translated from this format" }),
         };
         let mut answer = answer.map_err(Malformed::from)?;
-        self.names.restore(&mut answer, seed);
+        self.names.restore(&mut answer, stamp.seed);
         Ok(match self.client {
             Format::Chat => chat::write_answer(&answer),
-            Format::Responses => responses::write_answer(&answer),
+            Format::Responses => responses::write_answer(&answer, stamp.unix_seconds),
             Format::Messages => messages::write_answer(&answer),
             Format::Gemini => gemini::write_answer(&answer),
         })
     }
 
-    /// Translates an answer that streams. `seed` makes ids where the provider gives none.
-    pub fn stream(&self, framing: crate::Framing, seed: u64) -> Stream {
-        Stream::new(self.provider, self.client, framing, self.names.clone(), seed)
+    /// Translates an answer that streams, cut as the client wants it.
+    pub fn stream(&self, framing: Framing, stamp: Stamp) -> Stream {
+        Stream::new(self.provider, self.client, framing, self.names.clone(), stamp)
     }
 }

@@ -8,6 +8,7 @@ mod attempt;
 mod call;
 mod clock;
 mod drive;
+mod foreign;
 mod health;
 mod journal;
 mod log;

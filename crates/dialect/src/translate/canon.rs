@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use crate::json::{Cursor, Kind, Text};
 
@@ -96,6 +97,8 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) name: Str<'a>,
     /// A JSON object.
     pub(crate) arguments: Raw<'a>,
+    /// The client takes the text under [`FREEFORM`] and no object; see [`Tool::freeform`].
+    pub(crate) freeform: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +119,12 @@ pub(crate) struct Tool<'a> {
     /// A JSON schema; none: no parameters.
     pub(crate) parameters: Option<Raw<'a>>,
     pub(crate) strict: Option<bool>,
+    /// Called with plain text (OpenAI's custom tools): elsewhere an object with the text under [`FREEFORM`].
+    pub(crate) freeform: bool,
 }
+
+/// The one parameter of a tool that takes plain text.
+pub(crate) const FREEFORM: &str = "input";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ToolChoice<'a> {
@@ -241,6 +249,14 @@ impl<'a> Str<'a> {
     /// From text that needs no escapes.
     pub(crate) const fn plain(text: &'static str) -> Self {
         Self(Cow::Borrowed(text))
+    }
+
+    /// A piece of it; the caller cuts no escape in two.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        Self(match &self.0 {
+            Cow::Borrowed(raw) => Cow::Borrowed(raw.get(range).unwrap_or_default()),
+            Cow::Owned(raw) => Cow::Owned(raw.get(range).unwrap_or_default().to_owned()),
+        })
     }
 
     /// As it stands in JSON, without quotes.

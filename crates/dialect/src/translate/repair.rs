@@ -15,6 +15,8 @@ const GO_ON: &str = "Go on exactly where your last message stops, and repeat not
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     changed: Vec<(Str<'static>, Str<'static>)>,
+    /// The tools that take plain text.
+    freeform: Vec<Str<'static>>,
 }
 
 /// What ids and names must look like.
@@ -104,7 +106,8 @@ fn fit_ids(prompt: &mut Prompt<'_>, limits: &Limits, notes: &mut Notes) {
 }
 
 fn fit_names(prompt: &mut Prompt<'_>, limits: &Limits, notes: &mut Notes) -> Names {
-    let mut names = Names::default();
+    let freeform = prompt.tools.iter().filter(|tool| tool.freeform).map(|tool| tool.name.owned());
+    let mut names = Names { freeform: freeform.collect(), changed: Vec::new() };
     let mut fit = |name: &mut Str<'_>| {
         if let Some(fitting) = limits.name(name.raw()) {
             if !names.changed.iter().any(|(known, _)| *known == fitting) {
@@ -153,6 +156,7 @@ impl Names {
         if let Some((_, known)) = self.changed.iter().find(|(fitting, _)| *fitting == call.name) {
             call.name = known.clone();
         }
+        call.freeform = self.freeform.contains(&call.name);
     }
 }
 
@@ -173,7 +177,7 @@ fn is_mistral(model: &str) -> bool {
 }
 
 /// The same number for the same text, in every process.
-fn hash(text: &str) -> u64 {
+pub(super) fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

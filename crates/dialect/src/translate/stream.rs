@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::canon::{Event, Stop, Str};
 use super::read::Outcome;
 use super::repair::Names;
-use super::{chat, gemini, messages, responses};
+use super::{Stamp, chat, gemini, messages, responses};
 use crate::json::Broken;
 use crate::{FRAME_BYTES_MAX, Format, Frame, Framing, Malformed};
 
@@ -46,7 +46,7 @@ enum Writer {
 }
 
 impl Stream {
-    pub(super) fn new(provider: Format, client: Format, framing: Framing, names: Names, seed: u64) -> Self {
+    pub(super) fn new(provider: Format, client: Format, framing: Framing, names: Names, stamp: Stamp) -> Self {
         let reader = match provider {
             // Nobody is asked in the responses format.
             Format::Chat | Format::Responses => Reader::Chat(chat::Reader::default()),
@@ -55,11 +55,11 @@ impl Stream {
         };
         let writer = match client {
             Format::Chat => Writer::Chat(chat::Writer::default()),
-            Format::Responses => Writer::Responses(Box::default()),
+            Format::Responses => Writer::Responses(Box::new(responses::Writer::new(stamp.unix_seconds))),
             Format::Messages => Writer::Messages(messages::Writer::default()),
             Format::Gemini => Writer::Gemini(gemini::Writer::new(framing)),
         };
-        let state = State { names, seed, calls: 0, started: false, ended: false };
+        let state = State { names, seed: stamp.seed, calls: 0, started: false, ended: false };
         Self { reader, writer, state }
     }
 

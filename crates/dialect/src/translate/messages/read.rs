@@ -171,6 +171,7 @@ impl<'a> Block<'a> {
                 id,
                 name: self.name.unwrap_or_default(),
                 arguments: self.input.unwrap_or(Raw::new("{}")),
+                freeform: false,
             })),
             b"tool_result" => {
                 let result = ToolResult { id, name: None, parts: self.content, is_error: self.is_error };
@@ -214,7 +215,7 @@ impl<'a> Source<'a> {
 
 fn tool<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<()> {
     let mut kind = &b""[..];
-    let mut tool = Tool { name: Str::default(), description: None, parameters: None, strict: None };
+    let mut tool = Tool { name: Str::default(), description: None, parameters: None, strict: None, freeform: false };
     cursor.object(|cursor, key| {
         match key.name() {
             b"type" => kind = name(cursor)?,
