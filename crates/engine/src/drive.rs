@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use steadfast_core::policy::StreamMode;
 use steadfast_core::recovery::Attempt;
 use steadfast_dialect::splice::{self, Mode, Splice};
-use steadfast_dialect::{Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
+use steadfast_dialect::{Family, Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
 use tokio::sync::oneshot;
 
 use crate::attempt::{self, Began, HELD_BYTES_MAX, Opened, Whole};
@@ -539,4 +539,21 @@ pub(crate) fn unplanned(call: &Arc<crate::call::Call>, verdict: Verdict) -> Repl
         headers.insert(crate::reply::REQUEST_ID, id);
     }
     verdict.reply(call.route.family, headers, &call.id)
+}
+
+/// An estimate in the words of the client's own vendor.
+pub(crate) fn estimated_tokens(call: &crate::call::Call) -> Reply {
+    let tokens = call.envelope.input_tokens;
+    let body = match call.route.family {
+        Family::Gemini => format!("{{\"totalTokens\":{tokens}}}"),
+        Family::Anthropic => format!("{{\"input_tokens\":{tokens}}}"),
+        Family::OpenAi => format!("{{\"object\":\"response.input_tokens\",\"input_tokens\":{tokens}}}"),
+    };
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(TRANSLATED, HeaderValue::from_static("estimate"));
+    if let Ok(id) = HeaderValue::from_str(&call.id) {
+        headers.insert(crate::reply::REQUEST_ID, id);
+    }
+    Reply { status: StatusCode::OK, headers, body: ReplyBody::Whole(body.into()) }
 }
