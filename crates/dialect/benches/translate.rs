@@ -35,11 +35,11 @@ fn main() -> ExitCode {
             black_box(tree.to_string());
         });
         for (provider, model) in PROVIDERS.into_iter().filter(|(provider, _)| *provider != client) {
-            let target = Target { format: provider, model, thinks: true, stream: false };
-            let translation = translate::request(client, &body, target).expect("translates");
+            let target = Target { format: provider, model, thinks: true };
+            let translation = translate::request(client, &body, false, target).expect("translates");
             let answer_body = answer(provider);
             let request = fastest(|| {
-                black_box(translate::request(client, black_box(&body), target).ok());
+                black_box(translate::request(client, black_box(&body), false, target).ok());
             });
             let answer = fastest(|| {
                 black_box(translation.answer(black_box(&answer_body), Stamp::default()).ok());

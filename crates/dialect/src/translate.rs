@@ -76,8 +76,9 @@ pub enum Untranslatable {
     Refused(Refused),
 }
 
-/// Translates a client's request.
-pub fn request(client: Format, body: &[u8], target: Target<'_>) -> Result<Translation, Untranslatable> {
+/// Translates a client's request. Whether it asks for a stream is known from its [`crate::Envelope`]: not every format
+/// says so in the body.
+pub fn request(client: Format, body: &[u8], stream: bool, target: Target<'_>) -> Result<Translation, Untranslatable> {
     if let Err(error) = std::str::from_utf8(body) {
         let malformed = Malformed { at_byte: error.valid_up_to(), what: "not UTF-8".to_owned() };
         return Err(Untranslatable::Malformed(malformed));
@@ -90,6 +91,7 @@ pub fn request(client: Format, body: &[u8], target: Target<'_>) -> Result<Transl
         Format::Gemini => gemini::read_request(body, &mut notes),
     };
     let mut prompt = prompt.map_err(|broken| Untranslatable::Malformed(broken.into()))?;
+    prompt.stream = stream;
     let names = repair::repair(&mut prompt, target, &mut notes);
     let body = match target.format {
         Format::Chat => chat::write_request(&prompt, target, &mut notes),

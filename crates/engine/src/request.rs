@@ -56,7 +56,7 @@ pub(crate) fn build_translated(
     let name = served.alias.as_ref().unwrap_or(&model.name);
     let target = Target { format: provider, model: name, thinks: model.abilities.thinking };
     let mut translation =
-        translate::request(client, body, target).map_err(|error| Trouble::unfit(&error.to_string()))?;
+        translate::request(client, body, call.envelope.stream, target).map_err(|error| Trouble::unfit(&error.to_string()))?;
     let stream = call.envelope.stream;
     let address = endpoint.url.join(&provider.address(name, stream));
     let mut request = Request::new(Full::new(Bytes::from(std::mem::take(&mut translation.body))));

@@ -307,7 +307,28 @@ impl<'a> Raw<'a> {
         if json.trim().is_empty() {
             return Some(Raw(Cow::Borrowed("{}")));
         }
-        is_object(&json).then(|| Raw::made(json))
+        is_object(&json).then(|| Raw::made(json).on_one_line())
+    }
+
+    /// The same on one line, because a line is as long as a frame of a stream may be. Models, and Google, may write
+    /// JSON on several.
+    pub(crate) fn on_one_line(self) -> Self {
+        if !self.0.bytes().any(|byte| byte < b' ') {
+            return self;
+        }
+        let mut line = String::with_capacity(self.0.len());
+        let (mut inside, mut escaped) = (false, false);
+        for letter in self.0.chars() {
+            match letter {
+                // No JSON, but the model meant this.
+                '\0'..' ' if inside => line.push_str(&format!("\\u{:04x}", u32::from(letter))),
+                '\0'..=' ' if !inside => {}
+                _ => line.push(letter),
+            }
+            inside ^= letter == '"' && !escaped;
+            escaped = letter == '\\' && inside && !escaped;
+        }
+        Self::made(line)
     }
 
     /// The JSON text.
@@ -424,5 +445,25 @@ impl fmt::Debug for Str<'_> {
 impl fmt::Debug for Raw<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, expected: &str) {
+        assert_eq!(Raw::new(json).on_one_line().json(), expected);
+    }
+
+    #[test]
+    fn json_is_put_on_one_line() {
+        check(r#"{ "a": 1 }"#, r#"{ "a": 1 }"#);
+        check(
+            "{\n  \"a b\": [1,\r\n\t2],\n  \"c\": \"x \\\" y\\\\\", \"d\": 1\n}",
+            r#"{"a b":[1,2],"c":"x \" y\\","d":1}"#,
+        );
+        check("{\"a\":\"one\ntwo\"}", r#"{"a":"one\u000atwo"}"#);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::canon::{Answer, Part, Prompt, Role, Stop, Str, ToolCall, ToolChoice};
+use super::canon::{Answer, Output, Part, Prompt, Role, Stop, Str, ToolCall, ToolChoice};
 use super::{Notes, Target};
 use crate::Format;
 
@@ -168,6 +168,20 @@ pub(super) fn answer_id(id: Str<'_>, seed: u64) -> Str<'_> {
 /// An answer's id as clients of a format expect it to begin.
 pub(super) fn id(prefix: &str, id: &Str<'_>) -> Str<'static> {
     if id.raw().starts_with(prefix) { id.owned() } else { Str::escape(&format!("{prefix}{}", id.decode())) }
+}
+
+/// Where there is no switch for JSON, it is asked for in these words.
+pub(super) fn json_demand(output: &Output<'_>) -> Option<Str<'static>> {
+    match output {
+        Output::Text => None,
+        Output::Json => {
+            Some(Str::plain("Answer with one JSON object and nothing else: no words around it, no code fence."))
+        }
+        Output::Schema { schema, .. } => Some(Str::escape(&format!(
+            "Answer with one JSON value that fits this JSON schema and nothing else: no words around it, no code fence.\n{}",
+            schema.json()
+        ))),
+    }
 }
 
 fn is_mistral(model: &str) -> bool {

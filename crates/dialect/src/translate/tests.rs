@@ -12,8 +12,7 @@ use super::*;
 use crate::{Frames, Framing, Seen, Watch};
 
 /// Models that stand for each format.
-const PROVIDERS: [(Format, &str); 1] = [(Format::Messages, "claude-sonnet-4-5")];
-const ALL_PROVIDERS: [(Format, &str); 3] =
+const PROVIDERS: [(Format, &str); 3] =
     [(Format::Chat, "gpt-5.2"), (Format::Messages, "claude-sonnet-4-5"), (Format::Gemini, "gemini-3-pro")];
 
 const STAMP: Stamp = Stamp { seed: 7, unix_seconds: 1_763_000_000 };
@@ -52,8 +51,14 @@ fn pretty(json: &str) -> String {
     serde_json::to_string_pretty(&value).unwrap() + "\n"
 }
 
+/// Gemini's clients say it in the path.
+fn asks_stream(client: Format, body: &str) -> bool {
+    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    client == Format::Gemini || body["stream"] == true
+}
+
 fn request_of(client: Format, body: &str, provider: (Format, &str)) -> String {
-    match request(client, body.as_bytes(), target(provider)) {
+    match request(client, body.as_bytes(), asks_stream(client, body), target(provider)) {
         Ok(translation) => format!("{}# {}\n", pretty(&translation.body), translation.notes),
         Err(Untranslatable::Refused(refused)) => format!("# refused: {refused}\n"),
         Err(Untranslatable::Malformed(malformed)) => panic!("{client:?}: {malformed}"),
@@ -62,7 +67,7 @@ fn request_of(client: Format, body: &str, provider: (Format, &str)) -> String {
 
 #[test]
 fn golden_requests() {
-    for client in [Format::Messages, Format::Responses] {
+    for client in Format::ALL {
         for (path, body) in cases("translate/requests", client, "json") {
             for provider in PROVIDERS.into_iter().filter(|(format, _)| *format != client) {
                 golden(&path, provider.0, &request_of(client, &body, provider));
@@ -79,7 +84,7 @@ fn way_back(client: Format, provider: Format) -> Translation {
 fn golden_answers() {
     for (provider, _) in PROVIDERS {
         for (path, body) in cases("translate/answers", provider, "json") {
-            for client in [Format::Messages, Format::Responses].into_iter().filter(|client| *client != provider) {
+            for client in Format::ALL.into_iter().filter(|client| *client != provider) {
                 let answer = way_back(client, provider).answer(body.as_bytes(), STAMP).unwrap();
                 assert_eq!(crate::whole::check(client, answer.as_bytes()).problem, None, "{client:?} {answer}");
                 golden(&path, client, &pretty(&answer));
@@ -90,8 +95,16 @@ fn golden_answers() {
 
 /// The client's stream for a provider's; an error names the frame that cannot be read.
 fn stream_of(client: Format, provider: Format, chunks: &[&[u8]]) -> Result<String, String> {
-    let mut stream = way_back(client, provider).stream(Framing::Sse, STAMP);
-    let (mut frames, mut watch) = (Frames::new(Framing::Sse), Watch::new(provider));
+    framed_stream_of((client, Framing::Sse), (provider, Framing::Sse), chunks)
+}
+
+fn framed_stream_of(
+    client: (Format, Framing),
+    provider: (Format, Framing),
+    chunks: &[&[u8]],
+) -> Result<String, String> {
+    let mut stream = way_back(client.0, provider.0).stream(client.1, STAMP);
+    let (mut frames, mut watch) = (Frames::new(provider.1), Watch::new(provider.0));
     let mut out = String::new();
     for chunk in chunks {
         frames.feed(Bytes::copy_from_slice(chunk)).unwrap();
@@ -115,7 +128,7 @@ fn stream_of(client: Format, provider: Format, chunks: &[&[u8]]) -> Result<Strin
 fn golden_streams() {
     for (provider, _) in PROVIDERS {
         for (path, body) in cases(".", provider, "sse") {
-            for client in [Format::Messages, Format::Responses].into_iter().filter(|client| *client != provider) {
+            for client in Format::ALL.into_iter().filter(|client| *client != provider) {
                 let whole = stream_of(client, provider, &[body.as_bytes()]);
                 let (text, is_whole) = match &whole {
                     Ok(text) => (text, true),
@@ -158,7 +171,7 @@ fn watched(client: Format, text: &str) -> bool {
 fn where_chunks_end_changes_nothing() {
     for (provider, _) in PROVIDERS {
         for (path, body) in cases(".", provider, "sse") {
-            for client in [Format::Messages, Format::Responses].into_iter().filter(|client| *client != provider) {
+            for client in Format::ALL.into_iter().filter(|client| *client != provider) {
                 let whole = stream_of(client, provider, &[body.as_bytes()]);
                 for at in 0..body.len() {
                     let (first, second) = body.as_bytes().split_at(at);
@@ -167,4 +180,37 @@ fn where_chunks_end_changes_nothing() {
             }
         }
     }
+}
+
+/// Gemini's streams are cut in two ways, which say the same.
+#[test]
+fn framing_changes_nothing() {
+    let array = (Format::Gemini, Framing::JsonArray);
+    for client in Format::ALL.into_iter().filter(|client| *client != Format::Gemini) {
+        for (path, body) in cases(".", Format::Gemini, "json") {
+            let sse = std::fs::read_to_string(path.with_extension("sse")).unwrap();
+            let is = framed_stream_of((client, Framing::Sse), array, &[body.as_bytes()]);
+            assert_eq!(is, stream_of(client, Format::Gemini, &[sse.as_bytes()]), "{}", path.display());
+        }
+    }
+    for (provider, _) in PROVIDERS.into_iter().filter(|(provider, _)| *provider != Format::Gemini) {
+        for (path, body) in cases(".", provider, "sse") {
+            let sse = stream_of(Format::Gemini, provider, &[body.as_bytes()]);
+            let is = framed_stream_of(array, (provider, Framing::Sse), &[body.as_bytes()]);
+            assert_eq!(is.is_ok(), sse.is_ok(), "{}", path.display());
+            if let Ok(text) = &is {
+                serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap();
+            }
+            assert_eq!(data(Framing::JsonArray, is), data(Framing::Sse, sse), "{}", path.display());
+        }
+    }
+}
+
+/// What the frames of a stream say.
+fn data(framing: Framing, stream: Result<String, String>) -> Vec<String> {
+    let text = stream.unwrap_or_else(|text| text);
+    let end = text.find("# ").unwrap_or(text.len());
+    let frames = crate::fixture::frames(framing, &Bytes::from(text[..end].to_owned()));
+    let data = frames.iter().map(|frame| String::from_utf8(frame.data().into_owned()).unwrap());
+    data.filter(|data| !data.is_empty()).collect()
 }

@@ -4,7 +4,7 @@ use crate::translate::canon::{
     Effort, Media, Output, Part, Prompt, Role, Str, Thinking, ToolCall, ToolChoice, ToolResult, Turn,
 };
 use crate::translate::out::{self, Array, Object};
-use crate::translate::{Notes, Target};
+use crate::translate::{Notes, Target, repair};
 
 /// Anthropic wants a limit; clients of other vendors rarely give one. Enough for any one answer of an agent.
 const TOKENS_MAX: u64 = 16_384;
@@ -148,15 +148,8 @@ fn write_system(request: &mut Object<'_>, prompt: &Prompt<'_>, generation: Gener
 /// There is no switch for JSON: it is asked for.
 fn json_demand(prompt: &Prompt<'_>, generation: Generation) -> Option<Str<'static>> {
     match &prompt.output {
-        Output::Text => None,
-        Output::Json => {
-            Some(Str::plain("Answer with one JSON object and nothing else: no words around it, no code fence."))
-        }
         Output::Schema { strict: true, .. } if generation >= Generation::KEEPS_SCHEMA => None,
-        Output::Schema { schema, .. } => Some(Str::escape(&format!(
-            "Answer with one JSON value that fits this JSON schema and nothing else: no words around it, no code fence.\n{}",
-            schema.json()
-        ))),
+        output => repair::json_demand(output),
     }
 }
 
