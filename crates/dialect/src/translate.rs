@@ -54,6 +54,7 @@ pub struct Translation {
     client: Format,
     provider: Format,
     names: Names,
+    usage_asked: bool,
 }
 
 /// Why a request cannot be translated.
@@ -79,6 +80,7 @@ pub fn request(client: Format, body: &[u8], target: Target<'_>) -> Result<Transl
         Format::Gemini => gemini::read_request(body, &mut notes),
     };
     let mut prompt = prompt.map_err(|broken| Untranslatable::Malformed(broken.into()))?;
+    let usage_asked = prompt.usage_asked;
     let names = repair::repair(&mut prompt, target, &mut notes);
     let body = match target.format {
         Format::Chat => chat::write_request(&prompt, target, &mut notes),
@@ -91,7 +93,7 @@ pub fn request(client: Format, body: &[u8], target: Target<'_>) -> Result<Transl
     };
     match notes.take_refused() {
         Some(refused) => Err(Untranslatable::Refused(refused)),
-        None => Ok(Translation { body, notes, client, provider: target.format, names }),
+        None => Ok(Translation { body, notes, client, provider: target.format, names, usage_asked }),
     }
 }
 
@@ -116,6 +118,6 @@ impl Translation {
 
     /// Translates an answer that streams. `seed` makes ids where the provider gives none.
     pub fn stream(&self, framing: crate::Framing, seed: u64) -> Stream {
-        Stream::new(self.provider, self.client, framing, self.names.clone(), seed)
+        Stream::new(self.provider, self.client, framing, self.names.clone(), seed, self.usage_asked)
     }
 }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::json::{Cursor, Kind, Text};
+use crate::json::Text;
 
 /// The content of a JSON string, still escaped, without its quotes.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -40,6 +40,8 @@ pub(crate) struct Prompt<'a> {
     /// Who asks, as the client calls its own user.
     pub(crate) user: Option<Str<'a>>,
     pub(crate) stream: bool,
+    /// Whether the stream is to say what was counted, where that must be asked for (chat).
+    pub(crate) usage_asked: bool,
 }
 
 /// What one side says before the other does. Two in a row may have the same role.
@@ -273,6 +275,32 @@ impl<'a> Str<'a> {
     }
 }
 
+impl<'a> Media<'a> {
+    /// What a URL stands for: a data URL holds the bytes itself.
+    pub(crate) fn at(url: &Str<'a>) -> Self {
+        match url.0 {
+            // Some libraries escape slashes.
+            Cow::Borrowed(raw) if !raw.contains('\\') => {
+                let inline = data_url(raw).map(|(mime, data)| (Cow::Borrowed(mime), Cow::Borrowed(data)));
+                Self::of(inline, Cow::Borrowed(raw))
+            }
+            _ => {
+                let plain = url.decode();
+                let owned = |text: &str| Str::escape(text).0;
+                let inline = data_url(&plain).map(|(mime, data)| (owned(mime), owned(data)));
+                Self::of(inline, owned(&plain))
+            }
+        }
+    }
+
+    fn of(inline: Option<(Cow<'a, str>, Cow<'a, str>)>, url: Cow<'a, str>) -> Self {
+        match inline {
+            Some((mime, data)) => Self::Inline { mime: Str(mime), data: Str(data) },
+            None => Self::Address { mime: None, url: Str(url) },
+        }
+    }
+}
+
 impl<'a> Raw<'a> {
     /// From a value in JSON text that has been read as one.
     pub(crate) const fn new(json: &'a str) -> Self {
@@ -394,9 +422,16 @@ impl Tokens {
     }
 }
 
+/// Strictly: a model may write what is almost JSON, and here it would spoil a whole request.
 fn is_object(json: &str) -> bool {
-    let mut cursor = Cursor::new(json.as_bytes());
-    cursor.kind() == Ok(Kind::Object) && cursor.skip().and_then(|()| cursor.end()).is_ok()
+    json.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok()
+}
+
+/// The type and the base64 of a data URL.
+fn data_url(url: &str) -> Option<(&str, &str)> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    let mime = head.strip_suffix(";base64")?.split(';').next().unwrap_or_default();
+    Some((if mime.is_empty() { "text/plain" } else { mime }, data))
 }
 
 impl fmt::Debug for Str<'_> {

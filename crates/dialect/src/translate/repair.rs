@@ -166,14 +166,14 @@ pub(super) fn id(prefix: &str, id: &Str<'_>) -> Str<'static> {
     if id.raw().starts_with(prefix) { id.owned() } else { Str::escape(&format!("{prefix}{}", id.decode())) }
 }
 
-fn is_mistral(model: &str) -> bool {
+pub(super) fn is_mistral(model: &str) -> bool {
     const NAMES: [&str; 7] = ["mistral", "ministral", "codestral", "devstral", "magistral", "pixtral", "mixtral"];
     let name = model.rsplit('/').next().unwrap_or(model);
     NAMES.iter().any(|known| name.starts_with(known))
 }
 
 /// The same number for the same text, in every process.
-fn hash(text: &str) -> u64 {
+pub(super) fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

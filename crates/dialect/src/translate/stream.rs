@@ -46,7 +46,14 @@ enum Writer {
 }
 
 impl Stream {
-    pub(super) fn new(provider: Format, client: Format, framing: Framing, names: Names, seed: u64) -> Self {
+    pub(super) fn new(
+        provider: Format,
+        client: Format,
+        framing: Framing,
+        names: Names,
+        seed: u64,
+        usage_asked: bool,
+    ) -> Self {
         let reader = match provider {
             // Nobody is asked in the responses format.
             Format::Chat | Format::Responses => Reader::Chat(chat::Reader::default()),
@@ -54,7 +61,7 @@ impl Stream {
             Format::Gemini => Reader::Gemini(gemini::Reader::default()),
         };
         let writer = match client {
-            Format::Chat => Writer::Chat(chat::Writer::default()),
+            Format::Chat => Writer::Chat(chat::Writer::new(usage_asked)),
             Format::Responses => Writer::Responses(Box::default()),
             Format::Messages => Writer::Messages(messages::Writer::default()),
             Format::Gemini => Writer::Gemini(gemini::Writer::new(framing)),
