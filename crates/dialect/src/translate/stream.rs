@@ -72,6 +72,10 @@ impl Stream {
 
     /// The client's bytes for one frame of the provider: none, one frame or several.
     pub fn feed(&mut self, frame: &Frame) -> Result<Bytes, Malformed> {
+        // A sign of life says nothing.
+        if frame.is_comment() {
+            return Ok(Bytes::new());
+        }
         let mut out = String::new();
         let (state, writer) = (&mut self.state, &mut self.writer);
         let sink: &mut Sink<'_> = &mut |event| state.pass(event, writer, &mut out);

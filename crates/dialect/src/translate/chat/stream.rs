@@ -15,6 +15,8 @@ const CALLS_MAX: usize = 128;
 
 const NO_CALL: Broken = Broken { at_byte: 0, what: "a tool call that never began, or one too many" };
 
+const NO_END: Broken = Broken { at_byte: 0, what: "a tool call without an end" };
+
 /// Reads frames.
 #[derive(Clone, Debug, Default)]
 pub(in crate::translate) struct Reader {
@@ -72,11 +74,11 @@ impl<'a> Chunk<'a> {
 
 impl Reader {
     pub(in crate::translate) fn feed(&mut self, frame: &Frame, sink: &mut Sink<'_>) -> Outcome<()> {
-        if frame.is_comment() {
-            return Ok(());
-        }
         let data = frame.data();
         if data.trim_ascii() == b"[DONE]" {
+            if !self.open.is_empty() {
+                return Err(NO_END);
+            }
             sink(Event::End);
             return Ok(());
         }
