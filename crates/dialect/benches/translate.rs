@@ -111,9 +111,15 @@ fn request_body(client: Format) -> Vec<u8> {
 fn answer(provider: Format) -> Vec<u8> {
     let words = "It reads its arguments and prints them.\n".repeat(40);
     let body = match provider {
-        Format::Messages => json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [{ "type": "text", "text": words }], "stop_reason": "end_turn", "usage": { "input_tokens": 2500, "output_tokens": 400 } }),
-        Format::Gemini => json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": words }] }, "finishReason": "STOP" }], "usageMetadata": { "promptTokenCount": 2500, "candidatesTokenCount": 400 }, "modelVersion": "m", "responseId": "r" }),
-        Format::Chat | Format::Responses => json!({ "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{ "index": 0, "message": { "role": "assistant", "content": words }, "finish_reason": "stop" }], "usage": { "prompt_tokens": 2500, "completion_tokens": 400, "total_tokens": 2900 } }),
+        Format::Messages => {
+            json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [{ "type": "text", "text": words }], "stop_reason": "end_turn", "usage": { "input_tokens": 2500, "output_tokens": 400 } })
+        }
+        Format::Gemini => {
+            json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": words }] }, "finishReason": "STOP" }], "usageMetadata": { "promptTokenCount": 2500, "candidatesTokenCount": 400 }, "modelVersion": "m", "responseId": "r" })
+        }
+        Format::Chat | Format::Responses => {
+            json!({ "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{ "index": 0, "message": { "role": "assistant", "content": words }, "finish_reason": "stop" }], "usage": { "prompt_tokens": 2500, "completion_tokens": 400, "total_tokens": 2900 } })
+        }
     };
     body.to_string().into_bytes()
 }

@@ -56,6 +56,7 @@ pub struct Translation {
     client: Format,
     provider: Format,
     names: Names,
+    usage_asked: bool,
 }
 
 /// What an answer needs that its provider may not give: this crate has neither clock nor dice.
@@ -92,6 +93,7 @@ pub fn request(client: Format, body: &[u8], stream: bool, target: Target<'_>) ->
     };
     let mut prompt = prompt.map_err(|broken| Untranslatable::Malformed(broken.into()))?;
     prompt.stream = stream;
+    let usage_asked = prompt.usage_asked;
     let names = repair::repair(&mut prompt, target, &mut notes);
     let body = match target.format {
         Format::Chat => chat::write_request(&prompt, target, &mut notes),
@@ -104,7 +106,7 @@ pub fn request(client: Format, body: &[u8], stream: bool, target: Target<'_>) ->
     };
     match notes.take_refused() {
         Some(refused) => Err(Untranslatable::Refused(refused)),
-        None => Ok(Translation { body, notes, client, provider: target.format, names }),
+        None => Ok(Translation { body, notes, client, provider: target.format, names, usage_asked }),
     }
 }
 
@@ -136,7 +138,7 @@ impl Translation {
         let mut answer = answer.map_err(Malformed::from)?;
         self.names.restore(&mut answer, stamp.seed);
         Ok(match self.client {
-            Format::Chat => chat::write_answer(&answer),
+            Format::Chat => chat::write_answer(&answer, stamp.unix_seconds),
             Format::Responses => responses::write_answer(&answer, stamp.unix_seconds),
             Format::Messages => messages::write_answer(&answer),
             Format::Gemini => gemini::write_answer(&answer),
@@ -145,6 +147,6 @@ impl Translation {
 
     /// Translates an answer that streams, cut as the client wants it.
     pub fn stream(&self, framing: Framing, stamp: Stamp) -> Stream {
-        Stream::new(self.provider, self.client, framing, self.names.clone(), stamp)
+        Stream::new(self, framing, stamp)
     }
 }

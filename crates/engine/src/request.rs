@@ -55,8 +55,8 @@ pub(crate) fn build_translated(
 ) -> Result<(Request<Full<Bytes>>, Box<Translation>), Trouble> {
     let name = served.alias.as_ref().unwrap_or(&model.name);
     let target = Target { format: provider, model: name, thinks: model.abilities.thinking };
-    let mut translation =
-        translate::request(client, body, call.envelope.stream, target).map_err(|error| Trouble::unfit(&error.to_string()))?;
+    let mut translation = translate::request(client, body, call.envelope.stream, target)
+        .map_err(|error| Trouble::unfit(&error.to_string()))?;
     let stream = call.envelope.stream;
     let address = endpoint.url.join(&provider.address(name, stream));
     let mut request = Request::new(Full::new(Bytes::from(std::mem::take(&mut translation.body))));

@@ -6,9 +6,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Range;
 
-use crate::json::{Cursor, Kind, Text};
+use crate::json::Text;
 
 /// The content of a JSON string, still escaped, without its quotes.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -41,6 +40,8 @@ pub(crate) struct Prompt<'a> {
     /// Who asks, as the client calls its own user.
     pub(crate) user: Option<Str<'a>>,
     pub(crate) stream: bool,
+    /// Whether the stream is to say what was counted, where that must be asked for (chat).
+    pub(crate) usage_asked: bool,
 }
 
 /// What one side says before the other does. Two in a row may have the same role.
@@ -112,7 +113,7 @@ pub(crate) struct ToolResult<'a> {
     pub(crate) is_error: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tool<'a> {
     pub(crate) name: Str<'a>,
     pub(crate) description: Option<Str<'a>>,
@@ -251,14 +252,6 @@ impl<'a> Str<'a> {
         Self(Cow::Borrowed(text))
     }
 
-    /// A piece of it; the caller cuts no escape in two.
-    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
-        Self(match &self.0 {
-            Cow::Borrowed(raw) => Cow::Borrowed(raw.get(range).unwrap_or_default()),
-            Cow::Owned(raw) => Cow::Owned(raw.get(range).unwrap_or_default().to_owned()),
-        })
-    }
-
     /// As it stands in JSON, without quotes.
     pub(crate) fn raw(&self) -> &str {
         &self.0
@@ -282,10 +275,31 @@ impl<'a> Str<'a> {
     pub(crate) fn owned(&self) -> Str<'static> {
         Str(Cow::Owned(self.0.clone().into_owned()))
     }
+}
 
-    /// The same text, borrowed.
-    pub(crate) fn borrowed(&self) -> Str<'_> {
-        Str(Cow::Borrowed(&self.0))
+impl<'a> Media<'a> {
+    /// What a URL stands for: a data URL holds the bytes itself.
+    pub(crate) fn at(url: &Str<'a>) -> Self {
+        match url.0 {
+            // Some libraries escape slashes.
+            Cow::Borrowed(raw) if !raw.contains('\\') => {
+                let inline = data_url(raw).map(|(mime, data)| (Cow::Borrowed(mime), Cow::Borrowed(data)));
+                Self::of(inline, Cow::Borrowed(raw))
+            }
+            _ => {
+                let plain = url.decode();
+                let owned = |text: &str| Str::escape(text).0;
+                let inline = data_url(&plain).map(|(mime, data)| (owned(mime), owned(data)));
+                Self::of(inline, owned(&plain))
+            }
+        }
+    }
+
+    fn of(inline: Option<(Cow<'a, str>, Cow<'a, str>)>, url: Cow<'a, str>) -> Self {
+        match inline {
+            Some((mime, data)) => Self::Inline { mime: Str(mime), data: Str(data) },
+            None => Self::Address { mime: None, url: Str(url) },
+        }
     }
 }
 
@@ -340,10 +354,12 @@ impl<'a> Raw<'a> {
     pub(crate) fn as_str(&self) -> Str<'static> {
         Str::escape(&self.0)
     }
+}
 
-    /// A copy that borrows nothing.
-    pub(crate) fn owned(&self) -> Raw<'static> {
-        Raw(Cow::Owned(self.0.clone().into_owned()))
+impl<'a> ToolCall<'a> {
+    /// A call of an ordinary tool.
+    pub(crate) const fn new(id: Str<'a>, name: Str<'a>, arguments: Raw<'a>) -> Self {
+        Self { id, name, arguments, freeform: false }
     }
 }
 
@@ -431,9 +447,16 @@ impl Tokens {
     }
 }
 
+/// Strictly: a model may write what is almost JSON, and here it would spoil a whole request.
 fn is_object(json: &str) -> bool {
-    let mut cursor = Cursor::new(json.as_bytes());
-    cursor.kind() == Ok(Kind::Object) && cursor.skip().and_then(|()| cursor.end()).is_ok()
+    json.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok()
+}
+
+/// The type and the base64 of a data URL.
+fn data_url(url: &str) -> Option<(&str, &str)> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    let mime = head.strip_suffix(";base64")?.split(';').next().unwrap_or_default();
+    Some((if mime.is_empty() { "text/plain" } else { mime }, data))
 }
 
 impl fmt::Debug for Str<'_> {

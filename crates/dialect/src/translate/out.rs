@@ -44,6 +44,14 @@ impl Object<'_> {
         }
     }
 
+    /// A string of several pieces, each escaped already.
+    pub(crate) fn pieces<'p>(&mut self, name: &str, pieces: impl IntoIterator<Item = &'p str>) {
+        self.key(name);
+        self.out.push('"');
+        self.out.extend(pieces);
+        self.out.push('"');
+    }
+
     /// A word of ours that needs no escapes.
     pub(crate) fn word(&mut self, name: &str, value: &str) {
         self.key(name);

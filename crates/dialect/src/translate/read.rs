@@ -1,6 +1,6 @@
 //! What the readers of all formats share.
 
-use super::canon::{Media, Raw, Str};
+use super::canon::{Raw, Str};
 use crate::json::{Broken, Cursor, Kind};
 
 pub(super) type Outcome<T> = Result<T, Broken>;
@@ -48,17 +48,4 @@ pub(super) fn texts<'a>(cursor: &mut Cursor<'a>) -> Outcome<Vec<Str<'a>>> {
 /// A name, for comparing; empty where the value is no string.
 pub(super) fn name<'a>(cursor: &mut Cursor<'a>) -> Outcome<&'a [u8]> {
     Ok(cursor.string()?.map_or(&b""[..], |text| text.name()))
-}
-
-/// An address, or the bytes that a data URL holds.
-pub(super) fn media(url: Str<'_>) -> Media<'_> {
-    const SCHEME: &str = "data:";
-    const MARK: &str = ";base64,";
-    let mark = url.raw().starts_with(SCHEME).then(|| url.raw().find(MARK)).flatten();
-    match mark {
-        Some(at) => {
-            Media::Inline { mime: url.slice(SCHEME.len()..at), data: url.slice(at + MARK.len()..url.raw().len()) }
-        }
-        None => Media::Address { mime: None, url },
-    }
 }

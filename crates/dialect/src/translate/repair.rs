@@ -184,7 +184,7 @@ pub(super) fn json_demand(output: &Output<'_>) -> Option<Str<'static>> {
     }
 }
 
-fn is_mistral(model: &str) -> bool {
+pub(super) fn is_mistral(model: &str) -> bool {
     const NAMES: [&str; 7] = ["mistral", "ministral", "codestral", "devstral", "magistral", "pixtral", "mixtral"];
     let name = model.rsplit('/').next().unwrap_or(model);
     NAMES.iter().any(|known| name.starts_with(known))

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::canon::{Event, Stop, Str};
 use super::read::Outcome;
 use super::repair::Names;
-use super::{Stamp, chat, gemini, messages, responses};
+use super::{Stamp, Translation, chat, gemini, messages, responses};
 use crate::json::Broken;
 use crate::{FRAME_BYTES_MAX, Format, Frame, Framing, Malformed};
 
@@ -46,7 +46,8 @@ enum Writer {
 }
 
 impl Stream {
-    pub(super) fn new(provider: Format, client: Format, framing: Framing, names: Names, stamp: Stamp) -> Self {
+    pub(super) fn new(translation: &Translation, framing: Framing, stamp: Stamp) -> Self {
+        let Translation { provider, client, .. } = *translation;
         let reader = match provider {
             // Nobody is asked in the responses format.
             Format::Chat | Format::Responses => Reader::Chat(chat::Reader::default()),
@@ -54,19 +55,20 @@ impl Stream {
             Format::Gemini => Reader::Gemini(gemini::Reader::default()),
         };
         let writer = match client {
-            Format::Chat => Writer::Chat(chat::Writer::default()),
+            Format::Chat => Writer::Chat(chat::Writer::new(translation.usage_asked, stamp.unix_seconds)),
             Format::Responses => Writer::Responses(Box::new(responses::Writer::new(stamp.unix_seconds))),
             Format::Messages => Writer::Messages(messages::Writer::default()),
             Format::Gemini => Writer::Gemini(gemini::Writer::new(framing)),
         };
-        let state = State { names, seed: stamp.seed, calls: 0, started: false, ended: false };
+        let state =
+            State { names: translation.names.clone(), seed: stamp.seed, calls: 0, started: false, ended: false };
         Self { reader, writer, state }
     }
 
     /// The client's bytes for one frame of the provider: none, one frame or several.
     pub fn feed(&mut self, frame: &Frame) -> Result<Bytes, Malformed> {
-        // A heartbeat, or the bracket that ends an array.
-        if frame.data().is_empty() {
+        // A sign of life says nothing.
+        if frame.is_comment() {
             return Ok(Bytes::new());
         }
         let mut out = String::new();

@@ -77,7 +77,14 @@ fn golden_requests() {
 }
 
 fn way_back(client: Format, provider: Format) -> Translation {
-    Translation { body: String::new(), notes: Notes::default(), client, provider, names: Names::default() }
+    Translation {
+        body: String::new(),
+        notes: Notes::default(),
+        client,
+        provider,
+        names: Names::default(),
+        usage_asked: true,
+    }
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl<'a> Chunk<'a> {
 impl<'a> Call<'a> {
     pub(super) fn whole(self) -> ToolCall<'a> {
         let arguments = self.arguments.unwrap_or(Raw::new("{}"));
-        ToolCall { id: self.id, name: self.name, arguments }
+        ToolCall::new(self.id, self.name, arguments)
     }
 }
 

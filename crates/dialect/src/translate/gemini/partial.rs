@@ -49,7 +49,7 @@ impl Partial {
     /// The call, when nothing more of it comes.
     pub(super) fn whole(&self) -> ToolCall<'static> {
         let arguments = Raw::made(self.arguments.to_string());
-        ToolCall { id: self.id.clone(), name: self.name.clone(), arguments }
+        ToolCall::new(self.id.clone(), self.name.clone(), arguments)
     }
 
     fn count(&mut self, more: &Raw<'_>) -> Outcome<()> {

@@ -227,7 +227,7 @@ fn base64_text(base64: &str) -> Option<String> {
 }
 
 fn call<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<ToolCall<'a>> {
-    let mut call = ToolCall { id: Str::default(), name: Str::default(), arguments: Raw::new("{}") };
+    let mut call = ToolCall::new(Str::default(), Str::default(), Raw::new("{}"));
     cursor.object(|cursor, key| {
         match key.name() {
             b"id" => call.id = text(cursor)?.unwrap_or_default(),
@@ -340,7 +340,7 @@ fn tools<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>
 }
 
 fn tool<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Tool<'a>> {
-    let mut tool = Tool { name: Str::default(), description: None, parameters: None, strict: None };
+    let mut tool = Tool::default();
     cursor.object(|cursor, key| {
         match key.name() {
             b"name" => tool.name = text(cursor)?.unwrap_or_default(),

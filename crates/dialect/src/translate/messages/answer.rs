@@ -32,7 +32,7 @@ fn block<'a>(cursor: &mut Cursor<'a>) -> Outcome<Option<Part<'a>>> {
     let mut kind = &b""[..];
     let mut words = Str::default();
     let mut seal = None;
-    let mut call = ToolCall { id: Str::default(), name: Str::default(), arguments: Raw::new("{}"), freeform: false };
+    let mut call = ToolCall::new(Str::default(), Str::default(), Raw::new("{}"));
     cursor.object(|cursor, key| {
         match key.name() {
             b"type" => kind = name(cursor)?,

@@ -167,12 +167,11 @@ impl<'a> Block<'a> {
             }
             b"thinking" => parts.push(Part::Thinking(self.thought)),
             b"redacted_thinking" => parts.push(Part::Thinking(Thought::default())),
-            b"tool_use" => parts.push(Part::ToolCall(ToolCall {
+            b"tool_use" => parts.push(Part::ToolCall(ToolCall::new(
                 id,
-                name: self.name.unwrap_or_default(),
-                arguments: self.input.unwrap_or(Raw::new("{}")),
-                freeform: false,
-            })),
+                self.name.unwrap_or_default(),
+                self.input.unwrap_or(Raw::new("{}")),
+            ))),
             b"tool_result" => {
                 let result = ToolResult { id, name: None, parts: self.content, is_error: self.is_error };
                 parts.push(Part::ToolResult(result));
@@ -215,7 +214,7 @@ impl<'a> Source<'a> {
 
 fn tool<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<()> {
     let mut kind = &b""[..];
-    let mut tool = Tool { name: Str::default(), description: None, parameters: None, strict: None, freeform: false };
+    let mut tool = Tool::default();
     cursor.object(|cursor, key| {
         match key.name() {
             b"type" => kind = name(cursor)?,

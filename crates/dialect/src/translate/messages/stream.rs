@@ -79,7 +79,7 @@ impl Reader {
                 if let Some((id, name, arguments)) = self.call.take() {
                     let broken = Broken { at_byte: 0, what: "the arguments of a tool call are no JSON object" };
                     let arguments = Raw::arguments(&arguments).ok_or(broken)?;
-                    sink(Event::ToolCall(ToolCall { id, name, arguments, freeform: false }));
+                    sink(Event::ToolCall(ToolCall::new(id, name, arguments)));
                 }
             }
             b"message_delta" => {

@@ -3,10 +3,11 @@
 use crate::json::{Cursor, Kind, Text};
 use crate::translate::Notes;
 use crate::translate::canon::{
-    Effort, FREEFORM, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice, ToolResult,
+    Effort, FREEFORM, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice,
+    ToolResult,
 };
 use crate::translate::out;
-use crate::translate::read::{Outcome, float, media, name, raw, text, truth};
+use crate::translate::read::{Outcome, float, name, raw, text, truth};
 
 /// What a tool that takes plain text looks like to models that know only objects.
 const FREEFORM_SCHEMA: &str = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
@@ -155,7 +156,7 @@ impl<'a> Item<'a> {
                     notes.changed("input.arguments");
                     Raw::made(out::made(|object| object.text("arguments", &text)))
                 });
-                let call = ToolCall { id, name, arguments, freeform: false };
+                let call = ToolCall::new(id, name, arguments);
                 prompt.say(Role::Assistant, Part::ToolCall(call));
             }
             b"custom_tool_call" => {
@@ -204,7 +205,7 @@ fn part<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Option<Part<'
         }
         Ok(())
     })?;
-    let media = data.or(address).map(media);
+    let media = data.or(address).map(|url| Media::at(&url));
     if kept && media.is_none() {
         notes.refuse("input.file_id", "it is kept by OpenAI");
     }
@@ -222,7 +223,7 @@ fn part<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Option<Part<'
 
 fn tool<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<()> {
     let mut kind = &b""[..];
-    let mut tool = Tool { name: Str::default(), description: None, parameters: None, strict: None, freeform: false };
+    let mut tool = Tool::default();
     let mut grammar = None;
     cursor.object(|cursor, key| {
         match key.name() {
