@@ -189,9 +189,10 @@ fn spoiled(text: &'static str) -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn there_and_back_a_request_means_the_same(body in any_request()) {
+        let stream = body["stream"] == true;
         let body = body.to_string();
-        let there = request(Format::Chat, body.as_bytes(), false, MESSAGES).unwrap();
-        let back = request(Format::Messages, there.body.as_bytes(), false, CHAT).unwrap();
+        let there = request(Format::Chat, body.as_bytes(), stream, MESSAGES).unwrap();
+        let back = request(Format::Messages, there.body.as_bytes(), stream, CHAT).unwrap();
         serde_json::from_str::<Value>(&back.body).unwrap();
         let before = read_request(body.as_bytes(), &mut Notes::default()).unwrap();
         let after = read_request(back.body.as_bytes(), &mut Notes::default()).unwrap();
