@@ -193,10 +193,10 @@ pub(crate) async fn begin(
     }
     let framing = operation.call.envelope.framing;
     let translation = answer.translation.take();
-    let way = |way: &Box<Translation>| Box::new(Foreign::new(way, framing, foreign::stamp(operation)));
+    let way = |way: &Translation| Box::new(Foreign::new(way, framing, foreign::stamp(operation)));
     Ok(Began::Stream(Box::new(Opened {
         status: parts.status,
-        foreign: translation.as_ref().map(way),
+        foreign: translation.as_deref().map(way),
         translated: translation.as_deref().and_then(foreign::told),
         headers: match translation {
             Some(_) => foreign::headers(&parts.headers, format, Some(framing)),
