@@ -177,3 +177,38 @@ const CLASSES: [u8; 256] = {
 fn address_len(shown: &[u8]) -> usize {
     shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
+        let mut words = Words::new();
+        words.read(&text, |_, _| {});
+        let rest = |at: &u32| String::from_utf8_lossy(&text.shown[*at as usize..]).chars().take(3).collect();
+        words.starts().iter().map(rest).collect()
+    }
+
+    #[test]
+    fn words_begin_at_capitals_digits_and_other_scripts() {
+        assert_eq!(words("Rate limit"), ["Rat", "lim"]);
+        assert_eq!(words("APIError rate_limit gpt-4o"), ["API", "Err", "rat", "gpt", "4o", "o"]);
+        assert_eq!(words("余额 low"), ["余额 ", "额 l", "low"]);
+    }
+
+    #[test]
+    fn addresses_and_plain_fields_say_nothing() {
+        assert_eq!(words(r#"{"message":"see https://a.test/rate-limit now"}"#), ["see", "htt", "now"]);
+    }
+
+    #[test]
+    fn a_word_may_be_a_code_by_its_shape_or_its_place() {
+        let text = r#"plain RateLimit x_y, "code": "tokens" name=oops and: last"#;
+        let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
+        let mut reported = Vec::new();
+        Words::new().read(&text, |word, shaped| reported.push((text.shown[word].to_vec(), shaped)));
+        let reported: Vec<_> = reported.iter().map(|(word, shaped)| (str::from_utf8(word).unwrap(), *shaped)).collect();
+        assert_eq!(reported, [("RateLimit", true), ("x_y", true), ("tokens", false), ("oops", false), ("last", false)]);
+    }
+}

@@ -55,3 +55,21 @@ pub(in crate::classify) fn head(text: &[u8]) -> u64 {
 fn starts_with(text: &[u8], start: &[u8]) -> bool {
     text.get(..start.len()).is_some_and(|text| text.iter().zip(start).all(|(a, b)| a == b))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_of_any_length_stands_where_its_bytes_do() {
+        let text = b"rate limit exceeded";
+        for len in 0..=text.len() {
+            let literal = Literal::new(&text[..len]);
+            assert_eq!(literal.len(), len);
+            assert!(literal.stands_at(text, 0), "{len}");
+            assert_eq!(literal.stands_at(text, 1), len == 0, "{len}");
+            assert_eq!(literal.stands_at(&text[..len.saturating_sub(1)], 0), len == 0, "{len}");
+        }
+        assert_eq!((Literal::new(b"ab").first(), Literal::new(b"").first()), (Some(b'a'), None));
+    }
+}
