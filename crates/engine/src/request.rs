@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
-use http_body_util::Full;
 use steadfast_config::{Credential, Dialect, Endpoint};
 use steadfast_core::route::{Model, Served};
 
@@ -23,7 +22,7 @@ pub(crate) fn build(
     model: &Model,
     served: &Served,
     body: &Bytes,
-) -> Result<Request<Full<Bytes>>, Trouble> {
+) -> Result<Request<Bytes>, Trouble> {
     let name = served.alias.as_ref().unwrap_or(&model.name);
     let names_model = call.envelope.model.is_some();
     let path = if names_model { call.route.path_with_model(&call.path, name) } else { call.path.clone() };
@@ -34,7 +33,7 @@ pub(crate) fn build(
     }
     let uri = Uri::try_from(address).map_err(|error| unusable(&error))?;
     let body = if names_model { renamed(call, body, name) } else { body.clone() };
-    let mut request = Request::new(Full::new(body));
+    let mut request = Request::new(body);
     *request.method_mut() = call.method.clone();
     *request.uri_mut() = uri;
     *request.headers_mut() = headers(&call.headers, &call.credential, endpoint)?;
@@ -42,8 +41,8 @@ pub(crate) fn build(
 }
 
 /// A question of our own, with the endpoint's own credential: clients' are theirs.
-pub(crate) fn question(endpoint: &Endpoint, path: &str) -> Result<Request<Full<Bytes>>, Trouble> {
-    let mut request = Request::new(Full::new(Bytes::new()));
+pub(crate) fn question(endpoint: &Endpoint, path: &str) -> Result<Request<Bytes>, Trouble> {
+    let mut request = Request::new(Bytes::new());
     *request.uri_mut() = Uri::try_from(endpoint.url.join(path)).map_err(|error| unusable(&error))?;
     *request.headers_mut() = headers(&HeaderMap::new(), &HeaderMap::new(), endpoint)?;
     Ok(request)
