@@ -52,12 +52,18 @@ impl Worker {
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name(format!("serve-{number}")).spawn(move || {
-            let _ = runtime.block_on(stopped);
+            runtime.block_on(until(stopped));
             // What is detached must not hold up the end.
             runtime.shutdown_timeout(Duration::from_secs(1));
         })?;
         Ok(Self { runtime: handle, open: Arc::default(), stop: Some(stop), thread: Some(thread) })
     }
+}
+
+/// Waits for the end. It looks up every second, because a timer that is the first to come wakes the
+/// runtime with a system call: so none of a request's is, unless it really is about to come.
+async fn until(mut stopped: oneshot::Receiver<()>) {
+    while tokio::time::timeout(Duration::from_secs(1), &mut stopped).await.is_err() {}
 }
 
 impl Drop for Workers {

@@ -3,6 +3,7 @@
 //! It has no task of its own: an answer is read by the task that passes it on, when it can be passed
 //! on. Dropping it closes it.
 
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
@@ -14,17 +15,17 @@ use http::Method;
 use hyper_rustls::MaybeHttpsStream;
 use hyper_util::rt::TokioIo;
 use steadfast_http1::{Answer, Awaited, Body, Malformed};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Room for a read: a head and a small answer, or some events.
-const READ_BYTES_MIN: usize = 8 * 1024;
+/// The most that is read at once.
+const READ_BYTES_MAX: usize = 64 * 1024;
 
-/// The same for answers that fill it again and again.
-const READ_BYTES_MAX: usize = 128 * 1024;
-
-/// With less room than this a read is not worth its while.
-const ROOM_BYTES_MIN: usize = 1024;
+thread_local! {
+    /// Where bytes are read into before it is known how many there are. What is kept of them has room
+    /// of its own: a small event that is held back must not hold a large buffer.
+    static READ: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES_MAX].into());
+}
 
 /// What hyper's connector makes of an address.
 pub(super) type Connected = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -42,9 +43,8 @@ enum Io {
 /// A connection and what it is in the middle of.
 pub(super) struct Connection {
     io: Io,
-    /// What was read and not taken. Nothing is held on to while nothing comes.
+    /// What was read and not taken.
     buffer: BytesMut,
-    read_bytes: usize,
     unsent: Chain<Bytes, Bytes>,
     sending: Sending,
 }
@@ -74,7 +74,7 @@ impl Connection {
             MaybeHttpsStream::Https(tls) => Io::Tls(Box::new(tls.into_inner())),
         };
         let unsent = Bytes::new().chain(Bytes::new());
-        Self { io, buffer: BytesMut::new(), read_bytes: READ_BYTES_MIN, unsent, sending: Sending::Done }
+        Self { io, buffer: BytesMut::new(), unsent, sending: Sending::Done }
     }
 
     /// Whether it can be used again: everything said, nothing left over, and the provider silent.
@@ -88,7 +88,6 @@ impl Connection {
     pub(super) async fn ask(&mut self, head: Bytes, body: Bytes, method: &Method) -> Result<Answer, Broken> {
         self.unsent = head.chain(body);
         self.sending = Sending::Under;
-        self.read_bytes = READ_BYTES_MIN;
         let mut awaited = Awaited::new(method);
         poll_fn(|cx| {
             self.send(cx);
@@ -152,27 +151,21 @@ impl Connection {
 
     /// Reads what is there; 0 where there will be no more.
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let room = self.buffer.capacity() - self.buffer.len();
-        if room < ROOM_BYTES_MIN {
-            self.buffer.reserve(self.read_bytes);
-        }
-        let room = self.buffer.capacity() - self.buffer.len();
-        let read = pin!(self.io.read_buf(&mut self.buffer)).poll(cx);
-        match read {
-            Poll::Pending if self.buffer.is_empty() => self.buffer = BytesMut::new(),
-            Poll::Ready(Ok(read)) if read == room => self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX),
-            _ => {}
-        }
-        read
+        READ.with_borrow_mut(|room| {
+            if self.buffer.is_empty() {
+                // Its pieces are somewhere else by now; what is left of it must not hold on to them.
+                self.buffer = BytesMut::new();
+            }
+            let mut read = ReadBuf::new(room);
+            ready!(Pin::new(&mut self.io).poll_read(cx, &mut read))?;
+            self.buffer.extend_from_slice(read.filled());
+            Poll::Ready(Ok(read.filled().len()))
+        })
     }
 }
 
 impl AsyncRead for Io {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut tokio::io::ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buffer),
             Self::Tls(tls) => Pin::new(tls).poll_read(cx, buffer),

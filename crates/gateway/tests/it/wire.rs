@@ -1,5 +1,6 @@
 //! Providers whose HTTP is not what it should be, byte by byte.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
@@ -29,7 +30,7 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let connections: Arc<Mutex<Vec<usize>>> = Arc::default();
-        let (acts, counts) = (Arc::new(Mutex::new(acts.to_vec().into_iter())), Arc::clone(&connections));
+        let (acts, counts) = (Arc::new(Mutex::new(VecDeque::from(acts.to_vec()))), Arc::clone(&connections));
         tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
                 let (acts, counts) = (Arc::clone(&acts), Arc::clone(&counts));
@@ -41,7 +42,7 @@ impl Wire {
                     };
                     while question(&mut socket).await {
                         counts.lock().unwrap()[number] += 1;
-                        let act = acts.lock().unwrap().next();
+                        let act = acts.lock().unwrap().pop_front();
                         let (Some(Act::Say(text)) | Some(Act::SayAndClose(text))) = act else { return };
                         socket.write_all(text.as_bytes()).await.unwrap();
                         if matches!(act, Some(Act::SayAndClose(_))) {
@@ -62,7 +63,7 @@ impl Wire {
              [policies.default]\nbreaker = {{ adaptive = false, failures = 50 }}\n[policies.default.on]\n\
              network_transient = [{{ retry = 1, every = \"10ms\" }}]\n\
              stream_interrupted = [{{ retry = 1, every = \"10ms\" }}]\n\
-             default = [{{ retry = 1, every = \"10ms\" }}]\n"
+             network_permanent = [{{ retry = 1, every = \"10ms\" }}]\n"
         ))
         .await
     }
@@ -164,11 +165,11 @@ async fn bytes_that_are_no_answer_are_a_failure_and_never_an_answer() {
         (Act::SayAndClose("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{"), "stream_interrupted retry"),
         (Act::SayAndClose(""), "network_transient retry"),
         (Act::SayAndClose("HTTP/1.1 200 OK\r\nx-half: "), "network_transient retry"),
-        (whole("content-length: 2\r\ncontent-length: 3"), "network_transient retry"),
-        (whole("content-length: 2\r\ntransfer-encoding: chunked"), "network_transient retry"),
-        (whole("transfer-encoding: gzip"), "network_transient retry"),
-        (Act::Say("HTTP/1.1 101 Switching Protocols\r\n\r\n"), "network_transient retry"),
-        (Act::Say("SSH-2.0-OpenSSH\r\n"), "network_transient retry"),
+        (whole("content-length: 2\r\ncontent-length: 3"), "network_permanent retry"),
+        (whole("content-length: 2\r\ntransfer-encoding: chunked"), "network_permanent retry"),
+        (whole("transfer-encoding: gzip"), "network_permanent retry"),
+        (Act::Say("HTTP/1.1 101 Switching Protocols\r\n\r\n"), "network_permanent retry"),
+        (Act::Say("SSH-2.0-OpenSSH\r\n"), "network_permanent retry"),
     ] {
         let (connections, decisions) = after(act).await;
         assert_eq!(decisions, [decision], "{act:?}");
