@@ -8,4 +8,5 @@ mod plain;
 mod recovery;
 mod streams;
 mod traces;
+mod translate;
 mod wire;
