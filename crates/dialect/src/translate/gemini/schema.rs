@@ -69,8 +69,7 @@ fn schema(cursor: &mut Cursor<'_>, notes: &mut Notes) -> Outcome<String> {
                 other => lowered.put("format", other),
             },
             name => {
-                let name = String::from_utf8_lossy(name).into_owned();
-                lowered.put(&name, json(cursor)?);
+                lowered.put(&String::from_utf8_lossy(name), json(cursor)?);
             }
         }
         Ok(())
@@ -81,7 +80,9 @@ fn schema(cursor: &mut Cursor<'_>, notes: &mut Notes) -> Outcome<String> {
 impl Lowered {
     fn put(&mut self, name: &str, json: &str) {
         let comma = if self.fields.is_empty() { "" } else { "," };
-        self.fields.push_str(&format!("{comma}\"{name}\":{json}"));
+        for piece in [comma, "\"", name, "\":", json] {
+            self.fields.push_str(piece);
+        }
     }
 
     fn written(mut self) -> String {
@@ -103,9 +104,9 @@ impl Lowered {
             false => kind,
         });
         match kind {
-            Some(kind) if self.fields.is_empty() => format!("{{\"type\":{kind}}}"),
-            Some(kind) => format!("{{\"type\":{kind},{}}}", self.fields),
-            None => format!("{{{}}}", self.fields),
+            Some(kind) if self.fields.is_empty() => ["{\"type\":", &kind, "}"].concat(),
+            Some(kind) => ["{\"type\":", &kind, ",", &self.fields, "}"].concat(),
+            None => ["{", &self.fields, "}"].concat(),
         }
     }
 }
@@ -114,8 +115,8 @@ impl Lowered {
 fn map(cursor: &mut Cursor<'_>, notes: &mut Notes) -> Outcome<String> {
     let mut named = Lowered::default();
     cursor.object(|cursor, key| {
-        let name = String::from_utf8_lossy(key.raw()).into_owned();
-        named.put(&name, &schema(cursor, notes)?);
+        let lowered = schema(cursor, notes)?;
+        named.put(&String::from_utf8_lossy(key.raw()), &lowered);
         Ok(())
     })?;
     Ok(format!("{{{}}}", named.fields))
