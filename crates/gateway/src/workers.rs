@@ -2,7 +2,7 @@
 //!
 //! A connection stays on its thread, with its requests and with the connections to providers that
 //! they use: between a client's bytes and a provider's no other thread is woken, and no queue is
-//! shared. Measured against one runtime for all threads, that is a fifth of a request's processor time.
+//! shared.
 
 use std::io;
 use std::num::NonZero;
