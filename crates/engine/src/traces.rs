@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
 use steadfast_config::{Dialect, Traces};
 use steadfast_core::Failure;
 use steadfast_core::cost::Usage;
@@ -419,7 +419,7 @@ impl Collector {
     }
 
     async fn post(&self, batch: &[Span]) -> Sent {
-        let mut request = Request::new(Full::new(otlp::body(&self.settings.service, batch).into()));
+        let mut request = Request::new(Bytes::from(otlp::body(&self.settings.service, batch)));
         *request.method_mut() = Method::POST;
         match self.settings.url.parse() {
             Ok(uri) => *request.uri_mut() = uri,
@@ -439,7 +439,7 @@ impl Collector {
         };
         let status = response.status();
         // Read to its end, so that the connection can be used again.
-        let _ = Limited::new(response.into_body(), 64 * 1024).collect().await;
+        drop(response.into_body().some(64 * 1024).await);
         match status {
             status if status.is_success() => Sent::Taken,
             // What the protocol says may be tried again.

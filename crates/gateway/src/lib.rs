@@ -9,5 +9,7 @@ mod edge;
 mod own;
 mod proxy;
 mod server;
+mod workers;
 
 pub use server::{BindError, Gateway, Settings};
+pub use workers::Workers;

@@ -9,3 +9,4 @@ mod recovery;
 mod streams;
 mod traces;
 mod translate;
+mod wire;
