@@ -160,7 +160,6 @@ const ROWS: &[Row] = &[
         session: &["session-id", "thread-id", "session_id", "conversation_id"],
         agent: &["x-openai-subagent"],
         project: &[],
-        ..SDK
     },
     Row {
         name: "gemini-cli",

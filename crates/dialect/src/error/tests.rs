@@ -113,7 +113,11 @@ fn a_failed_response_goes_on_with_the_open_one() {
 
 #[test]
 fn what_clients_take_for_a_full_context_is_known() {
-    for text in ["Prompt is too long: 205411 tokens > 200000 maximum", "Too many tokens, please wait", "context_length_exceeded"] {
+    for text in [
+        "Prompt is too long: 205411 tokens > 200000 maximum",
+        "Too many tokens, please wait",
+        "context_length_exceeded",
+    ] {
         assert!(looks_like_overflow(text), "{text}");
     }
     for text in ["Overloaded", "You exceeded your current quota", "Rate limit reached for requests", ""] {
