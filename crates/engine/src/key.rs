@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use crate::call::Call;
+use crate::call::{Call, Wishes};
 
 /// Headers that change what is asked for: clients negotiate by leaving one of a header's words out.
 const MEANT: [&str; 4] = ["anthropic-beta", "anthropic-version", "openai-beta", "accept"];
@@ -40,6 +40,14 @@ impl Keys {
                 }
                 put(b"");
             }
+            // Who asks for another chain or more time asks for something else.
+            let Wishes { stream, chain, deadline, park, client_waits: _ } = &call.wishes;
+            for name in chain.iter().flatten() {
+                put(name.as_bytes());
+            }
+            let waits = [deadline, park].map(|wait| wait.map_or(0, |wait| wait.as_nanos()));
+            waits.iter().for_each(|wait| put(&wait.to_le_bytes()));
+            put(&[stream.map_or(0, |stream| stream as u8 + 1)]);
             put(&call.body);
             hasher.finish()
         }))

@@ -148,16 +148,32 @@ async fn a_blind_repeat_of_any_client_reaches_nobody() {
     .await;
 }
 
+/// Clients that do not care what they are told: each repeats a turn as often as it was measured to
+/// behind a proxy that says nothing.
 #[tokio::test]
 async fn an_outage_is_not_multiplied() {
-    const TURNS: usize = 60;
-    each(&CLIENTS[..4], &["server_error"], |stage, client, fault| async move {
-        for turn in 0..TURNS {
-            stage.send(client.turn(&format!("turn {turn}"))).await;
-        }
-        let upstream = stage.fake.requests().len();
-        assert!(upstream * 10 <= TURNS * 13, "{} {fault}: {upstream} of {TURNS}", client.name);
-    })
+    const TURNS: usize = 12;
+    each(
+        &[CLIENTS[0], CLIENTS[1], CLIENTS[3], CLIENTS[4], CLIENTS[10]],
+        &["server_error"],
+        |stage, client, fault| async move {
+            let repeats = match client.name {
+                "claude-code" => 11,
+                "codex" => 30,
+                "qwen-code" => 28,
+                "opencode" => 6,
+                _ => 3,
+            };
+            for turn in 0..TURNS {
+                for _ in 0..repeats {
+                    stage.send(client.turn(&format!("turn {turn}"))).await;
+                }
+            }
+            let (asked, upstream) = (TURNS * repeats, stage.fake.requests().len());
+            println!("{} {fault}: {upstream} upstream of {asked} asked", client.name);
+            assert!(upstream * 10 <= asked * 13, "{} {fault}: {upstream} of {asked}", client.name);
+        },
+    )
     .await;
 }
 
@@ -285,7 +301,6 @@ async fn who_is_known_to_wait_gets_a_status_and_others_an_event() {
     assert_eq!(codex.status, 200, "{}", codex.text());
     let error = Speaks::Responses.error(&codex.text()).unwrap();
     assert_eq!(error["code"], "server_is_overloaded", "the code at which it stops: {error}");
-    assert!(!error["message"].as_str().unwrap().contains("try again in"), "{error}");
 }
 
 #[tokio::test]
