@@ -167,7 +167,9 @@ async fn an_outage_is_not_multiplied() {
             let turns = (132 / repeats).max(5);
             for turn in 0..turns {
                 for _ in 0..repeats {
-                    stage.send(client.turn(&format!("turn {turn}"))).await;
+                    // A short one: nobody waits for an allowance to fill.
+                    let turn = with(client.turn(&format!("turn {turn}")), "x-steadfast-deadline", "300ms");
+                    stage.send(turn).await;
                 }
             }
             let (asked, upstream) = (turns * repeats, stage.fake.requests().len());
