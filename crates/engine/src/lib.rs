@@ -9,6 +9,7 @@ mod call;
 mod clock;
 mod drive;
 mod failures;
+mod foreign;
 mod health;
 mod journal;
 mod key;
@@ -54,6 +55,8 @@ pub use log::{LogWriter, old};
 pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
 pub use snapshot::{BadRules, Snapshot, dialect_of};
+
+use snapshot::Reach;
 
 use crate::drive::operation_name;
 use crate::failures::{Failures, Recall};
@@ -177,6 +180,9 @@ impl Engine {
             }
             return Reply { status: kept.status, headers: kept.headers, body: ReplyBody::Whole(kept.body) };
         }
+        if let Some(estimate) = self.estimate(&call) {
+            return estimate;
+        }
         let repeat = match key.map_or(Recall::Fresh, |key| self.recall(&call, key)) {
             Recall::Fresh => None,
             Recall::Again(repeat) => Some(repeat),
@@ -234,6 +240,20 @@ impl Engine {
             tracer.flush().await;
         }
         self.flush();
+    }
+
+    /// How many tokens a request takes that no endpoint of the client's own family can count: its model is
+    /// served elsewhere.
+    fn estimate(&self, call: &Call) -> Option<Reply> {
+        let (Asked::CountTokens, Some(model)) = (call.route.operation, &call.envelope.model) else { return None };
+        let snapshot = self.snapshot();
+        let project = snapshot.config.project(Some(&call.project));
+        let is_served = |reach| {
+            let route = snapshot.route(project, model, call.route.family, reach);
+            route.chain().iter().any(|model| !model.endpoints.is_empty())
+        };
+        let elsewhere = !is_served(Reach::Own) && is_served(Reach::All);
+        elsewhere.then(|| drive::estimated_tokens(call))
     }
 
     /// An answer that nobody looks into.

@@ -9,3 +9,4 @@ mod plain;
 mod recovery;
 mod streams;
 mod traces;
+mod translate;
