@@ -316,6 +316,9 @@ impl Recovery {
         let target = running.attempt.target;
         self.settle(&running, usage);
         let transition = world.endpoint(target.endpoint).and_then(|endpoint| {
+            if self.plan.needs.free {
+                return endpoint.breaker.record(running.permit, breaker::Outcome::Neutral, None, now);
+            }
             endpoint.throttle.record(true, now);
             endpoint.serves(now);
             endpoint.breaker.record(running.permit, breaker::Outcome::Success, None, now)
@@ -347,12 +350,15 @@ impl Recovery {
         self.settle(&running, usage);
         let mut transition = None;
         if let Some(endpoint) = world.endpoint(target.endpoint) {
-            let outcome = failure.kind.endpoint_outcome();
+            // Agents ask side questions in bursts; how these fare must not stop their turns.
+            let free = self.plan.needs.free;
+            let outcome = if free { breaker::Outcome::Neutral } else { failure.kind.endpoint_outcome() };
             transition = endpoint.breaker.record(running.permit, outcome, failure.retry_after, now);
             if outcome != breaker::Outcome::Neutral {
                 endpoint.throttle.record(false, now);
             }
             match (failure.kind, failure.retry_after) {
+                _ if free => {}
                 // What one client's key has used up says nothing about another's.
                 (FailureKind::QuotaExhausted | FailureKind::RateLimit, _) if endpoint.keys_differ => {}
                 (FailureKind::QuotaExhausted, wait) => {

@@ -44,6 +44,34 @@ pub fn event(format: Format, framing: Framing, error: &Final<'_>, open: &Watch) 
     }
 }
 
+/// Whether clients would take this text for a full context, and shorten the conversation.
+///
+/// Agents look for phrases such as these in whatever error they get, and so does a "too many tokens
+/// per minute" cost them their history (opencode, pi, OpenClaw; seen 2026-11).
+pub fn looks_like_overflow(text: &str) -> bool {
+    const PHRASES: [&str; 17] = [
+        "prompt is too long",
+        "input is too long",
+        "prompt too long",
+        "too many tokens",
+        "token limit",
+        "token count",
+        "tokens exceed",
+        "context window",
+        "context length",
+        "context_length",
+        "context size",
+        "context limit",
+        "maximum prompt length",
+        "reduce the length",
+        "request too large",
+        "request entity too large",
+        "exceeds the limit of",
+    ];
+    let text = text.to_ascii_lowercase();
+    PHRASES.iter().any(|phrase| text.contains(phrase))
+}
+
 /// How the vendors name a kind.
 struct Names {
     openai_type: &'static str,

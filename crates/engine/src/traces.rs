@@ -177,6 +177,10 @@ impl Trace {
         if let Some(session) = &call.session {
             request.put("gen_ai.conversation.id", Value::Shared(Arc::clone(session)));
         }
+        if let Some(agent) = &call.agent {
+            request.put("gen_ai.agent.id", Value::Shared(Arc::clone(agent)));
+        }
+        request.put("steadfast.client", Value::Shared(Arc::clone(&call.client.name)));
         Some(Box::new(Self {
             tracer: Arc::clone(tracer),
             parent,
@@ -191,9 +195,18 @@ impl Trace {
 
     /// Tells of a request that the journal had the answer to.
     pub(crate) fn kept(tracer: &Arc<Tracer>, call: &Call) {
+        Self::answered(tracer, call, "steadfast.journal", Value::Word("kept"), "succeeded");
+    }
+
+    /// Tells of a request that had just failed, and was answered from memory.
+    pub(crate) fn repeated(tracer: &Arc<Tracer>, call: &Call, of: &Arc<str>) {
+        Self::answered(tracer, call, "steadfast.repeats", Value::Shared(Arc::clone(of)), "gave_up");
+    }
+
+    fn answered(tracer: &Arc<Tracer>, call: &Call, name: &'static str, value: Value, outcome: &'static str) {
         let Some(mut trace) = Self::begin(tracer, call, &call.project.as_str().into()) else { return };
-        trace.request.put("steadfast.journal", Value::Word("kept"));
-        trace.request.put("steadfast.outcome", Value::Word("succeeded"));
+        trace.request.put(name, value);
+        trace.request.put("steadfast.outcome", Value::Word(outcome));
         trace.request.put("steadfast.attempts", Value::Number(0));
         trace.request.ended_nanos = now_nanos();
         tracer.hand_over(trace.request);

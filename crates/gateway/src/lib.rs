@@ -7,6 +7,7 @@
 mod caller;
 mod edge;
 mod own;
+mod prefix;
 mod proxy;
 mod server;
 mod workers;

@@ -4,6 +4,7 @@
 
 mod harness;
 mod ops;
+mod owner;
 mod plain;
 mod recovery;
 mod streams;

@@ -140,7 +140,8 @@ async fn a_projects_key_selects_the_project_and_never_goes_upstream() {
     let stage = Stage::usual(LOCKED).await;
     stage.script("a", "server_error x1; ok");
     let request = || Speaks::Messages.request(false);
-    let answer = stage.send(with(request(), "authorization", "Bearer acme-key-planted-4711")).await;
+    let other = post("/v1/messages", &Speaks::Messages.body_with_tool());
+    let answer = stage.send(with(other, "authorization", "Bearer acme-key-planted-4711")).await;
     assert_eq!(answer.status, 500, "the policy of acme makes one attempt");
     assert_eq!(stage.events("start", &["project"]), ["acme"]);
     assert_eq!(stage.fake.requests()[0].header("authorization"), None);
