@@ -200,6 +200,6 @@ fn value_for(schema: &Value, depth: u32) -> Value {
             filled.map(|(name, schema)| (name.clone(), value_for(schema, depth - 1))).collect()
         }
         ("null", None) => Value::Null,
-        _ => Value::Object(serde_json::Map::new()),
+        _ => Value::Object(Map::new()),
     }
 }

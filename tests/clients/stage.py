@@ -1,0 +1,169 @@
+"""Real processes for one case: a gateway of its own in front of the one fake, in a folder of its own."""
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+# No attempt is made twice at the same target, so what a client asks again is seen as such at the fake. What
+# stalls is found out soon; nothing else here depends on how long anything takes.
+POLICY = """
+[policies.default]
+extends = "default"
+stream = "{stream}"
+timeouts = {{ first_token = "1s", idle = "1s" }}
+[policies.default.on]
+default = ["fallback"]
+rate_limit = ["fallback"]
+overloaded = ["fallback"]
+server_error = ["fallback"]
+network_transient = ["fallback"]
+network_permanent = ["fallback"]
+timeout = ["fallback"]
+stream_interrupted = ["fallback"]
+bad_output = ["fallback"]
+"""
+
+
+def ask(url, method="GET", data=None):
+    request = urllib.request.Request(url, data=data, method=method)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return answer.read()
+
+
+def started(command, folder, url, **options):
+    """A process of the binary, once it answers at `url`; what it says is kept in its folder."""
+    with open(Path(folder, "said.txt"), "ab") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said, cwd=folder, **options)
+    for _ in range(400):
+        with contextlib.suppress(OSError):
+            ask(url)
+            return process
+        if process.poll() is not None:
+            break
+        time.sleep(0.02)
+    process.kill()
+    raise RuntimeError(f"{command} does not answer at {url}: {Path(folder, 'said.txt').read_text()}")
+
+
+def environment(home, **more):
+    """What a process gets to see of this machine: where programs are, and a home of its own."""
+    kept = {name: os.environ[name] for name in ["PATH", "LANG", "LC_ALL"] if name in os.environ}
+    home = str(home)
+    return {**kept, "HOME": home, "XDG_CONFIG_HOME": f"{home}/.config", "XDG_STATE_HOME": f"{home}/.local/state",
+            "XDG_DATA_HOME": f"{home}/.local/share", "XDG_CACHE_HOME": f"{home}/.cache", "TMPDIR": home, **more}
+
+
+class Stage:
+    """The fake, and the folder in which everything happens."""
+
+    def __init__(self, binary):
+        self.binary, self.numbers, self.lock = binary, itertools.count(), threading.Lock()
+
+    def __enter__(self):
+        self.rest = contextlib.ExitStack()
+        self.folder = Path(self.rest.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        address = free_address()
+        self.fake = f"http://{address}"
+        command = [self.binary, "fake", "--quiet", "--listen", address]
+        self.process = started(command, self.folder, f"{self.fake}/__fake/counts", env=environment(self.folder))
+        return self
+
+    def __exit__(self, *_):
+        ended(self.process)
+        self.rest.close()
+
+    def scene(self, targets, stream="fast", chain=None):
+        """`targets`: (dialects, script) in the order in which they are asked; `chain`: model to model."""
+        with self.lock:
+            return Scene(self, f"case-{next(self.numbers)}", targets, stream, chain or {})
+
+
+class Scene:
+    """One gateway and its targets, which nobody else uses."""
+
+    def __init__(self, stage, name, targets, stream, chain):
+        self.stage, self.name, self.targets, self.stream, self.chain = stage, name, targets, stream, chain
+        self.folder = stage.folder / name
+        self.home = self.folder / "home"
+        self.home.mkdir(parents=True)
+
+    def __enter__(self):
+        address = free_address()
+        self.base = f"http://{address}"
+        config = f'listen = "{address}"\n[log]\ndecisions = {{ path = "decisions.jsonl" }}\n'
+        for number, (dialects, script) in enumerate(self.targets):
+            self.script(number, script)
+            for dialect in dialects:
+                config += f'[endpoints.{dialect}-{number}]\ndialect = "{dialect}"\nurl = "{self.url(number)}"\n'
+        for model, other in self.chain.items():
+            config += f'[models."{model}"]\nfallback = ["{other}"]\n'
+        Path(self.folder, "steadfast.toml").write_text(config + POLICY.format(stream=self.stream))
+        self.process = started([self.stage.binary, "serve", "--drain", "1"], self.folder, f"{self.base}/health",
+                               env=environment(self.home))
+        return self
+
+    def __exit__(self, *_):
+        ended(self.process)
+
+    def url(self, number):
+        return f"{self.stage.fake}/@{self.name}-{number}"
+
+    def script(self, number, script):
+        ask(f"{self.stage.fake}/__fake/script/{self.name}-{number}", "PUT", script.encode())
+
+    def attempts(self):
+        """How many requests the targets got, in their order."""
+        counts = json.loads(ask(f"{self.stage.fake}/__fake/counts"))["counts"]
+        return [counts.get(f"{self.name}-{number}", 0) for number in range(len(self.targets))]
+
+    def bodies(self):
+        """The bodies the targets got, as far as the fake keeps them."""
+        requests = json.loads(ask(f"{self.stage.fake}/__fake/requests"))["requests"]
+        return [request["body"] for request in requests if request["endpoint"].startswith(f"{self.name}-")]
+
+    def requests(self):
+        """How many requests the client made: what the gateway began, by its decision log once it has stopped."""
+        ended(self.process)
+        log = Path(self.folder, "decisions.jsonl")
+        lines = log.read_text().splitlines() if log.exists() else []
+        return sum(json.loads(line)["event"] == "start" for line in lines)
+
+
+def run(command, folder, seconds, env):
+    """A client's whole run: exit code (None where it had to be stopped) and what it said. Its children end with it."""
+    process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=seconds)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        code = None
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if code is None:
+        out, err = process.communicate()
+    return code, out.decode(errors="replace"), err.decode(errors="replace")
+
+
+def ended(process):
+    process.terminate()
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def free_address():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
