@@ -10,6 +10,7 @@ import fnmatch
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -18,13 +19,13 @@ from pathlib import Path
 
 from agents import AGENTS as RUNS
 from stage import Stage, environment, run
-from table import (AGENTS, AWAITING, DIALECTS, FAULTS, FEATURES, FOREIGN, GIVEN, MODELS, SDKS, TRANSLATES, WHOLE_WITHOUT_END,
+from table import (AGENTS, AWAITING, DIALECTS, FAULTS, FEATURES, FOREIGN, GIVEN, MODELS, SDKS, STREAMS_ONLY, TRANSLATES, WHOLE_WITHOUT_END,
                    WORDS)
 
 # What one turn may cost, as a multiple of what it costs when all is well.
 FACTOR = 1.3
-# A client that goes on for longer after its turn has failed is not stopping. (Nothing waits for this while all is well.)
-STOPS_WITHIN = 20
+# Nothing waits for this while all is well: a turn takes seconds, on a machine that does nothing else.
+TURN_SECONDS_MAX = 120
 
 
 class Problem(Exception):
@@ -71,11 +72,10 @@ def sdk_cases(script, client, api):
         yield f"{client}: {feature}", sdk_feature, (client, dialect, feature, answer, wanted)
     for fault, spec in FAULTS.items():
         for feature in ["chat", "stream"]:
-            if (feature, fault) == ("chat", "stall"):
+            if feature == "chat" and fault in STREAMS_ONLY:
                 continue
             yield f"{client}: {feature}: {fault}: rescued", sdk_rescued, (client, dialect, feature, spec)
-            well = fault == "no end" and feature == "stream" and api in WHOLE_WITHOUT_END
-            if not well:
+            if fault != "no end" or api not in WHOLE_WITHOUT_END:
                 yield f"{client}: {feature}: {fault}: dead", sdk_dead, (client, dialect, feature, spec)
         if TRANSLATES:
             other = FOREIGN[dialect][len(fault) % 2]
@@ -112,7 +112,7 @@ def sdk_feature(stage, runner, client, dialect, feature, answer, wanted):
     if feature == "image":
         # One vendor's SDK may write base64 with other letters.
         plain = bodies[0].replace("\\/", "/").replace("-", "+").replace("_", "/")
-        expect(GIVEN["image"].rstrip("=") in plain, "the image did not arrive")
+        expect(GIVEN["image"].rstrip("=") in plain, f"the image did not arrive: {bodies}")
     return counted
 
 
@@ -158,20 +158,19 @@ def agent_cases(name, agent):
             yield f"{name}: tool: {fault}: rescued by {other}", agent_turn, (name, targets, {MODELS[dialect]: MODELS[other]})
 
 
-def agent_run(stage, name, targets, chain=None):
+def agent_run(stage, name, targets, chain=None, attempts_max=None):
     with stage.scene(targets, "fast", chain) as scene:
         work = scene.folder / "work"
         work.mkdir()
         command, variables, answer = RUNS[name](MODELS[DIALECTS[AGENTS[name]["api"]]])
         env = environment(scene.home, NO_COLOR="1", **variables)
         setup = [stage.binary, "--config", str(scene.folder / "steadfast.toml"), "setup", name, "--write"]
-        code, _, said = run(setup, work, 20, env)
+        code, _, said = run(setup, scene.folder, env, 30)
         expect(code == 0, f"setup: {said}")
-        code, out, err = run(command, work, STOPS_WITHIN, env)
+        too_many = lambda: attempts_max is not None and sum(scene.attempts()) > attempts_max
+        code, out, err = run(command, work, env, TURN_SECONDS_MAX, too_many)
         made = Path(work, "made.txt")
         made = made.read_text().strip() if made.exists() else None
-        if os.environ.get("KEEP"):
-            Path(os.environ["KEEP"], f"{scene.name}.txt").write_text(f"{name} {targets}\n{code}\n{out}\n----\n{err}")
         attempts, requests = scene.attempts(), scene.requests()
     return code, answer(out), made, attempts, requests, (err or out).strip()[-300:]
 
@@ -180,7 +179,7 @@ def agent_turn(stage, _, name, targets, chain):
     """A whole turn with a tool call: two requests, and what the agent asks for besides."""
     code, answer, made, attempts, requests, said = agent_run(stage, name, targets, chain)
     counted, turn = cost(requests, attempts), AGENTS[name]["requests"] + 1
-    expect(code is not None, f"not done after {STOPS_WITHIN} s; {counted}; {said}")
+    expect(code is not None, f"not done after {TURN_SECONDS_MAX} s; {counted}; {said}")
     expect(answer == WORDS, f"exit {code}, said {answer}; {counted}; {said}")
     expect(made == "made-by-tool", f"the tool did not run; {counted}")
     expect(requests <= FACTOR * turn, counted)
@@ -190,11 +189,12 @@ def agent_turn(stage, _, name, targets, chain):
 
 def agent_dead(stage, _, name, targets):
     """A turn that cannot succeed: it fails, soon, and nobody asks again."""
-    code, answer, made, attempts, requests, said = agent_run(stage, name, targets)
-    counted, turn = cost(requests, attempts), AGENTS[name]["requests"]
-    expect(code is not None, f"still going after {STOPS_WITHIN} s; {counted}")
+    limit = FACTOR * AGENTS[name]["requests"]
+    code, answer, made, attempts, requests, said = agent_run(stage, name, targets, attempts_max=limit)
+    counted = cost(requests, attempts)
+    expect(sum(attempts) <= limit, f"asks again: {counted}")
+    expect(code is not None, f"still going after {TURN_SECONDS_MAX} s; {counted}; {said}")
     expect(answer is None and made is None, f"said {answer}, made {made}; {counted}")
-    expect(sum(attempts) <= FACTOR * turn, f"{counted}; {said}")
     return counted
 
 
@@ -264,4 +264,6 @@ def main(binary, node_modules, *words):
 
 
 if __name__ == "__main__":
+    # Told to end, it takes everything it started with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     main(*sys.argv[1:])

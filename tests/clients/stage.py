@@ -39,10 +39,26 @@ def ask(url, method="GET", data=None):
         return answer.read()
 
 
-def started(command, folder, url, **options):
+# Every process group that was started and has not ended: none of them outlives the suite.
+GROUPS = set()
+
+
+def spawned(command, folder, env, **streams):
+    process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, start_new_session=True, **streams)
+    GROUPS.add(process.pid)
+    return process
+
+
+def kill_group(group):
+    GROUPS.discard(group)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def started(command, folder, url, env):
     """A process of the binary, once it answers at `url`; what it says is kept in its folder."""
     with open(Path(folder, "said.txt"), "ab") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said, cwd=folder, **options)
+        process = spawned(command, folder, env, stdout=said, stderr=said)
     for _ in range(400):
         with contextlib.suppress(OSError):
             ask(url)
@@ -50,7 +66,7 @@ def started(command, folder, url, **options):
         if process.poll() is not None:
             break
         time.sleep(0.02)
-    process.kill()
+    kill_group(process.pid)
     raise RuntimeError(f"{command} does not answer at {url}: {Path(folder, 'said.txt').read_text()}")
 
 
@@ -73,12 +89,14 @@ class Stage:
         self.folder = Path(self.rest.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         address = free_address()
         self.fake = f"http://{address}"
-        command = [self.binary, "fake", "--quiet", "--listen", address]
-        self.process = started(command, self.folder, f"{self.fake}/__fake/counts", env=environment(self.folder))
+        command = [self.binary, "fake", "--listen", address]
+        self.process = started(command, self.folder, f"{self.fake}/__fake/counts", environment(self.folder))
         return self
 
     def __exit__(self, *_):
-        ended(self.process)
+        for group in list(GROUPS):
+            kill_group(group)
+        self.process.wait()
         self.rest.close()
 
     def scene(self, targets, stream="fast", chain=None):
@@ -108,7 +126,7 @@ class Scene:
             config += f'[models."{model}"]\nfallback = ["{other}"]\n'
         Path(self.folder, "steadfast.toml").write_text(config + POLICY.format(stream=self.stream))
         self.process = started([self.stage.binary, "serve", "--drain", "1"], self.folder, f"{self.base}/health",
-                               env=environment(self.home))
+                               environment(self.home))
         return self
 
     def __exit__(self, *_):
@@ -138,29 +156,28 @@ class Scene:
         return sum(json.loads(line)["event"] == "start" for line in lines)
 
 
-def run(command, folder, seconds, env):
-    """A client's whole run: exit code (None where it had to be stopped) and what it said. Its children end with it."""
-    process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)
-    try:
-        out, err = process.communicate(timeout=seconds)
-        code = process.returncode
-    except subprocess.TimeoutExpired:
-        code = None
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    if code is None:
-        out, err = process.communicate()
-    return code, out.decode(errors="replace"), err.decode(errors="replace")
+def run(command, folder, env, seconds, enough=lambda: False):
+    """A client's whole run: exit code and what it said. None for a code where it was stopped, because it took too long or
+    somebody has seen enough. Its children end with it."""
+    with open(Path(folder, "out.txt"), "wb") as out, open(Path(folder, "err.txt"), "wb") as err:
+        process = spawned(command, folder, env, stdout=out, stderr=err)
+        limit, code = time.monotonic() + seconds, None
+        while code is None and time.monotonic() < limit and not enough():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(timeout=0.5)
+        kill_group(process.pid)
+        process.wait()
+    out, err = (Path(folder, name).read_text(errors="replace") for name in ["out.txt", "err.txt"])
+    return code, out, err
 
 
 def ended(process):
+    """Asked to end, so that the log is whole; then made to."""
     process.terminate()
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    kill_group(process.pid)
+    process.wait()
 
 
 def free_address():

@@ -65,7 +65,7 @@ FEATURES = {
     "image": ("ok", {"text": WORDS}),
 }
 
-# What a target does wrong, for ever. An answer in one piece has two minutes for its head, so only streams stall here.
+# What a target does wrong, for ever.
 FAULTS = {
     "429": "status=429 retry-after=none",
     "429 retry-after": "status=429 retry-after=1",
@@ -76,6 +76,9 @@ FAULTS = {
     "cut": "cut=2",
     "no end": "no-done",
 }
+
+# An answer in one piece has two minutes for its head, and no terminal event.
+STREAMS_ONLY = ["stall", "no end"]
 
 # What each agent speaks, the call of its shell tool, and how many requests begin a turn.
 COMMAND = "echo made-by-tool > made.txt"

@@ -97,8 +97,7 @@ fn json(text: &str, entries: &[Entry]) -> Result<String, EditError> {
         }
         set_in_object(&table, last, entry);
     }
-    let end = if text.is_empty() { "\n" } else { "" };
-    Ok(format!("{root}{end}"))
+    Ok(root.to_string())
 }
 
 fn set_in_object(table: &CstObject, name: &str, entry: &Entry) {
@@ -172,11 +171,16 @@ fn set_in_table(table: &mut dyn TableLike, name: &str, entry: &Entry) {
     if same || (entry.keep && table.contains_key(name)) {
         return;
     }
-    if let Some(known) = known {
-        // The comment behind the value stays.
-        *value.decor_mut() = known.decor().clone();
+    match table.get_mut(name) {
+        // In its place: the comments above and behind it stay.
+        Some(item) => {
+            if let Some(known) = item.as_value() {
+                *value.decor_mut() = known.decor().clone();
+            }
+            *item = Item::Value(value);
+        }
+        None => _ = table.insert(name, Item::Value(value)),
     }
-    table.insert(name, Item::Value(value));
 }
 
 /// The name and the value of a line, unless it is a comment or blank.
