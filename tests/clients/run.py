@@ -19,7 +19,7 @@ from pathlib import Path
 
 from agents import AGENTS as RUNS
 from stage import Stage, environment, run
-from table import (AGENTS, AWAITING, DIALECTS, FAULTS, FEATURES, FOREIGN, GIVEN, MODELS, SDKS, STREAMS_ONLY, TRANSLATES, WHOLE_WITHOUT_END,
+from table import (AGENTS, ASKED_AGAIN, AWAITING, DIALECTS, FAULTS, FEATURES, FOREIGN, GIVEN, MODELS, SDKS, STREAMS_ONLY, TRANSLATES, WHOLE_WITHOUT_END,
                    WORDS)
 
 # What one turn may cost, as a multiple of what it costs when all is well.
@@ -146,16 +146,18 @@ def sdk_dead(stage, runner, client, dialect, feature, spec):
 
 def agent_cases(name, agent):
     dialect, tool = DIALECTS[agent["api"]], agent["tool"]
-    yield f"{name}: tool", agent_turn, (name, [([dialect], tool)], None)
+    turn = agent["requests"] + 1
+    yield f"{name}: tool", agent_turn, (name, turn, [([dialect], tool)], None)
     for fault, spec in FAULTS.items():
+        more = turn + (fault in ASKED_AGAIN)
         targets = [([dialect], f"{spec} {tool}"), ([dialect], tool)]
-        yield f"{name}: tool: {fault}: rescued", agent_turn, (name, targets, None)
+        yield f"{name}: tool: {fault}: rescued", agent_turn, (name, more, targets, None)
         if fault != "no end" or agent["api"] not in WHOLE_WITHOUT_END:
             yield f"{name}: tool: {fault}: dead", agent_dead, (name, targets[:1])
         if TRANSLATES:
             other = FOREIGN[dialect][len(fault) % 2]
             targets = [([dialect], f"{spec} {tool}"), ([other], tool)]
-            yield f"{name}: tool: {fault}: rescued by {other}", agent_turn, (name, targets, {MODELS[dialect]: MODELS[other]})
+            yield f"{name}: tool: {fault}: rescued by {other}", agent_turn, (name, more, targets, {MODELS[dialect]: MODELS[other]})
 
 
 def agent_run(stage, name, targets, chain=None, attempts_max=None):
@@ -175,10 +177,10 @@ def agent_run(stage, name, targets, chain=None, attempts_max=None):
     return code, answer(out), made, attempts, requests, (err or out).strip()[-300:]
 
 
-def agent_turn(stage, _, name, targets, chain):
-    """A whole turn with a tool call: two requests, and what the agent asks for besides."""
+def agent_turn(stage, _, name, turn, targets, chain):
+    """A whole turn with a tool call, in so many requests."""
     code, answer, made, attempts, requests, said = agent_run(stage, name, targets, chain)
-    counted, turn = cost(requests, attempts), AGENTS[name]["requests"] + 1
+    counted = cost(requests, attempts)
     expect(code is not None, f"not done after {TURN_SECONDS_MAX} s; {counted}; {said}")
     expect(answer == WORDS, f"exit {code}, said {answer}; {counted}; {said}")
     expect(made == "made-by-tool", f"the tool did not run; {counted}")

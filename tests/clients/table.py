@@ -35,7 +35,17 @@ WHOLE_WITHOUT_END = ["chat"]
 TRANSLATES = False
 
 # Cases that fail today for a known reason: a pattern of names, and what they wait for.
-AWAITING = {}
+OWNER = "one retry owner"
+AWAITING = {
+    "ai-sdk *: dead": OWNER,
+    "claude: tool: no end: dead": OWNER,
+    "codex: *: dead": OWNER,
+    "gemini: *: dead": OWNER,
+    "opencode: *: dead": OWNER,
+    # It has no session by which to remember that the target broke off.
+    "gemini: tool: cut: rescued": OWNER,
+    "gemini: tool: no end: rescued": OWNER,
+}
 
 # The API each SDK client speaks, by the runner that has it.
 SDKS = {
@@ -79,6 +89,9 @@ FAULTS = {
 
 # An answer in one piece has two minutes for its head, and no terminal event.
 STREAMS_ONLY = ["stall", "no end"]
+
+# After these a client of a `fast` stream has seen a part of the answer. It is told, and asks again itself: one request more.
+ASKED_AGAIN = ["cut", "no end"]
 
 # What each agent speaks, the call of its shell tool, and how many requests begin a turn.
 COMMAND = "echo made-by-tool > made.txt"

@@ -21,6 +21,9 @@ use crate::relay::Out;
 use crate::reply::{Reply, ReplyBody, Verdict, passes_back, whole_seconds};
 use crate::trouble::Trouble;
 
+/// Two pieces that must be read one at a time are sent this far apart: only the last words of a failure are.
+const APART: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// After a stream's terminal event, what belongs to it comes at once.
 const TAIL: std::time::Duration = std::time::Duration::from_millis(500);
 
@@ -446,7 +449,13 @@ async fn fail(operation: &Operation, verdict: Verdict, format: Format, open: Opt
     let fresh = Watch::new(format);
     let words = verdict.words(&operation.call.id, verdict.retry_after.map(whole_seconds));
     let event = error::event(format, operation.call.envelope.framing, &words, open.unwrap_or(&fresh));
-    out.send(event.into()).await;
+    let (event, framing) = (Bytes::from(event), operation.call.envelope.framing);
+    if let Some(bare) = error::bare(format, framing, &event) {
+        tokio::time::sleep(APART).await;
+        out.send(event.slice_ref(bare)).await;
+        tokio::time::sleep(APART).await;
+    }
+    out.send(event).await;
 }
 
 /// Nobody is there to read it.
