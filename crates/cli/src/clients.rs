@@ -72,6 +72,18 @@ impl Base {
         &self.0
     }
 
+    /// Whether this text names the gateway, by its address or as `localhost`.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        let local =
+            ["127.0.0.1", "[::1]"].iter().find_map(|ip| self.0.contains(ip).then(|| self.0.replace(ip, "localhost")));
+        let spellings = [Some(self.0.clone()), local];
+        spellings.iter().flatten().any(|url| {
+            // A longer port is another address.
+            let ends = text.match_indices(url).map(|(at, _)| at + url.len());
+            ends.into_iter().any(|end| !text[end..].starts_with(|c: char| c.is_ascii_digit()))
+        })
+    }
+
     fn with(&self, version: &str) -> Setting {
         Setting::Text(format!("{}{version}", self.0))
     }

@@ -114,6 +114,9 @@ fn clients_that_go_elsewhere_are_named() {
     let project = format!("{{\"env\":{{\"ANTHROPIC_BASE_URL\":\"http://{}/p/acme\"}}}}", server.address());
     folder.write(".claude/settings.json", &project);
     folder.finds("client claude", &address, 0, "pass", "names the gateway");
+    let local = format!("http://localhost:{}/", server.address().rsplit_once(':').unwrap().1);
+    let said = folder.doctor(&address, &[("ANTHROPIC_BASE_URL", &local)]);
+    assert!(said.stdout.contains("pass  variable ANTHROPIC_BASE_URL"), "{said:?}");
     let said = folder.doctor(&address, &[("ANTHROPIC_BASE_URL", "http://user:secret-word@elsewhere")]);
     assert!(said.stdout.contains("warn  variable ANTHROPIC_BASE_URL"), "{said:?}");
     assert!(!said.stdout.contains("secret-word"), "an address may hold a password: {said:?}");

@@ -132,7 +132,7 @@ pub(super) fn clients(base: &Base, environment: &[(String, String)]) -> Vec<Find
             continue;
         };
         let check = format!("variable {name}");
-        findings.push(if names(value, base) {
+        findings.push(if base.is_in(value) {
             Finding::pass(check, "names the gateway")
         } else {
             // An address may hold a password.
@@ -157,17 +157,11 @@ fn client_file(client: Client, base: &Base, environment: &[(String, String)]) ->
     let mut drafts = recipe.files.iter().map(file::draft);
     Some(if drafts.all(|draft| draft.is_ok_and(|draft| draft.is_done())) {
         Finding::pass(check, format!("{path} points at the gateway"))
-    } else if texts.iter().flatten().any(|text| names(text, base)) {
+    } else if texts.iter().flatten().any(|text| base.is_in(text)) {
         Finding::pass(check, format!("{path} names the gateway, though not in the words of `steadfast setup`"))
     } else {
         Finding::warn(check, format!("{path} does not name the gateway"), fix)
     })
-}
-
-/// Whether the address stands in the text; a longer port is another address.
-fn names(text: &str, base: &Base) -> bool {
-    let found = text.match_indices(base.as_str());
-    found.into_iter().any(|(at, _)| !text[at + base.as_str().len()..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// One free request through the gateway, to the end.
