@@ -86,6 +86,8 @@ pub struct Endpoint {
     pub health: Option<Health>,
     /// Whether HTTP/2 is spoken there.
     pub http2: bool,
+    /// Whether OpenAI's responses API is known there.
+    pub responses: bool,
     /// The strictest breaker of all policies in use.
     pub breaker: breaker::Settings,
     /// The smallest retry share of all policies in use.

@@ -32,6 +32,7 @@ pub mod text;
 pub mod wait;
 
 mod code;
+mod index;
 mod message;
 mod phrase;
 mod rule;
@@ -39,6 +40,7 @@ mod rules;
 mod surface;
 mod table;
 mod user;
+mod words;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -185,11 +187,13 @@ fn decide(
 
 /// Whether a verdict blames the server or the network in general terms while the status blames
 /// the caller: "returned 401, the endpoint may be temporarily unavailable", "failed to fetch: 402".
-/// Whoever got a status has been connected.
+/// Whoever got a status has been connected. Likewise a server that blames itself: "500: path must be
+/// a string" is its own trouble.
 fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
     let contradicts = match verdict.kind {
         FailureKind::ServerError => matches!(status, Some(401 | 402 | 403 | 404 | 407 | 429)),
         FailureKind::NetworkTransient => matches!(status, Some(400..=407 | 413 | 415 | 422 | 429)),
+        FailureKind::InvalidRequest => matches!(status, Some(500 | 502 | 503 | 504)),
         _ => false,
     };
     contradicts && verdict.precedence <= rule::precedence(Weight::Class, verdict.kind)

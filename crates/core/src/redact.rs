@@ -127,11 +127,16 @@ fn keys(text: &[u8], ranges: &mut Vec<Range<usize>>) {
 
 /// How much of a word may be shown, if a key begins in it: at its start, or after a dot.
 fn known_beginning(word: &[u8]) -> Option<usize> {
-    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'.', word).map(|dot| dot + 1));
-    starts.filter(|start| word.len() - start >= KEY_BYTES_MIN && may_begin_key(&word[*start..])).find_map(|start| {
-        let prefix = PREFIXES.iter().find(|prefix| starts_with(&word[start..], prefix))?;
-        Some(start + prefix.len())
-    })
+    let mut start = 0;
+    loop {
+        let part = word.get(start..).filter(|part| part.len() >= KEY_BYTES_MIN)?;
+        if may_begin_key(part)
+            && let Some(prefix) = PREFIXES.iter().find(|prefix| starts_with(part, prefix))
+        {
+            return Some(start + prefix.len());
+        }
+        start += part.iter().position(|byte| *byte == b'.')? + 1;
+    }
 }
 
 /// Whether the first two bytes of a word are those of a prefix: one look in place of many.
@@ -157,7 +162,7 @@ fn may_begin_key(word: &[u8]) -> bool {
 fn named_values(text: &[u8], ranges: &mut Vec<Range<usize>>) {
     for separator in memchr2_iter(b'=', b':', text) {
         let before = trim_end(&text[..separator]);
-        if !NAMES.iter().any(|name| ends_with(before, name)) {
+        if !before.last().is_some_and(|last| may_end_name(*last)) || !NAMES.iter().any(|name| ends_with(before, name)) {
             continue;
         }
         let quotes = text[separator + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'"' | b'\'')).count();
@@ -170,6 +175,11 @@ fn named_values(text: &[u8], ranges: &mut Vec<Range<usize>>) {
             ranges.push(start..end);
         }
     }
+}
+
+/// Whether a byte is the last of a name: one look in place of many.
+fn may_end_name(byte: u8) -> bool {
+    matches!(byte.to_ascii_lowercase(), b'y' | b'n' | b't' | b'd' | b's' | b'e' | b'l')
 }
 
 /// Passwords in addresses: `scheme://user:password@host`. A password may hold anything but a blank.
@@ -190,14 +200,14 @@ fn passwords(text: &[u8], ranges: &mut Vec<Range<usize>>) {
 /// Whether the word before announces a key: `Bearer`, or `Basic` before something that is no word.
 fn is_announced(before: &[u8], word: &[u8]) -> bool {
     let before = trim_end(before);
-    let encoded = word.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
-    ends_with(before, "bearer") || ends_with(before, "basic") && encoded
+    let is_encoded = || word.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    ends_with(before, "bearer") || ends_with(before, "basic") && is_encoded()
 }
 
 /// Letters and digits without a gap, longer than any name and not only letters.
 fn is_long_run(word: &[u8]) -> bool {
     let mut runs = word.split(|byte| !byte.is_ascii_alphanumeric());
-    runs.any(|run| run.len() >= RUN_BYTES_MIN && run.iter().any(u8::is_ascii_digit))
+    word.len() >= RUN_BYTES_MIN && runs.any(|run| run.len() >= RUN_BYTES_MIN && run.iter().any(u8::is_ascii_digit))
 }
 
 /// Where a value that begins before `from` ends: at a blank, a quote or what separates values.
@@ -273,6 +283,7 @@ mod tests {
     fn every_prefix_may_begin_a_key() {
         assert!(PREFIXES.iter().all(|prefix| may_begin_key(prefix.as_bytes())));
         assert!(!may_begin_key(b"organization") && !may_begin_key(b"x"));
+        assert!(NAMES.iter().all(|name| name.bytes().last().is_some_and(may_end_name)));
     }
 
     #[test]

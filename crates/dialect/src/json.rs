@@ -166,6 +166,13 @@ impl<'a> Cursor<'a> {
         Ok(start..self.at)
     }
 
+    /// The next value as it stands; none where it is null.
+    pub(crate) fn raw(&mut self) -> Outcome<Option<&'a str>> {
+        let range = self.value()?;
+        let raw = std::str::from_utf8(&self.text[range]).map_err(|_| Broken { at_byte: self.at, what: "not UTF-8" })?;
+        Ok((raw != "null").then_some(raw))
+    }
+
     /// Reads the next value and forgets it.
     pub(crate) fn skip(&mut self) -> Outcome<()> {
         match self.kind()? {
@@ -277,6 +284,11 @@ impl<'a> Cursor<'a> {
 }
 
 impl<'a> Text<'a> {
+    /// The content of a string, escapes included.
+    pub(crate) fn of(raw: &'a [u8]) -> Self {
+        Self { raw, escaped: memchr::memchr(b'\\', raw).is_some() }
+    }
+
     /// The bytes as they stand, escapes included.
     #[inline]
     pub(crate) const fn raw(self) -> &'a [u8] {

@@ -19,6 +19,7 @@ mod json;
 pub mod note;
 pub mod path;
 pub mod splice;
+pub mod translate;
 pub mod watch;
 pub mod whole;
 

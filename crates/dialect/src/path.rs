@@ -143,6 +143,19 @@ impl Route {
     }
 }
 
+impl Format {
+    /// Where a model is asked in this format, and the query: what a client of its own would send.
+    pub fn address(self, model: &str, stream: bool) -> String {
+        match (self, stream) {
+            (Self::Chat, _) => "/v1/chat/completions".to_owned(),
+            (Self::Responses, _) => "/v1/responses".to_owned(),
+            (Self::Messages, _) => "/v1/messages".to_owned(),
+            (Self::Gemini, false) => format!("/v1beta/models/{}:generateContent", percent_encode(model)),
+            (Self::Gemini, true) => format!("/v1beta/models/{}:streamGenerateContent?alt=sse", percent_encode(model)),
+        }
+    }
+}
+
 impl Request<'_> {
     /// Whether the query has this pair.
     pub(crate) fn asks(&self, name: &str, value: &str) -> bool {

@@ -5,18 +5,21 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::response::Parts;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use steadfast_core::cost::Usage;
 use steadfast_core::recovery::Attempt;
 use steadfast_core::{Instant, Transport};
+use steadfast_dialect::translate::{self, Translation};
 use steadfast_dialect::whole::{self, Problem};
 use steadfast_dialect::{Format, Frames, Operation as Asked, Seen, Watch};
 use tokio::time::timeout_at;
 
+use crate::foreign::{self, Came, Foreign};
 use crate::operation::Operation;
 use crate::request;
+use crate::snapshot::asked_in;
 use crate::trouble::Trouble;
 use crate::unpack::Unpack;
 use crate::upstream::{self, Version};
@@ -43,6 +46,8 @@ pub(crate) struct Whole {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) usage: Option<steadfast_dialect::watch::Usage>,
+    /// What is said of its translation, where it was translated.
+    pub(crate) translated: Option<HeaderValue>,
 }
 
 /// An answer that streams.
@@ -50,7 +55,12 @@ pub(crate) struct Opened {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) frames: Frames,
+    /// Sees what the client sees.
     pub(crate) watch: Watch,
+    /// Where the provider's format is another.
+    foreign: Option<Box<Foreign>>,
+    /// What is said of its translation, where it is translated.
+    pub(crate) translated: Option<HeaderValue>,
     pub(crate) body: Body,
     /// Content frames so far: about one token each, where the provider does not say.
     pub(crate) tokens_seen: u64,
@@ -66,6 +76,8 @@ pub(crate) enum Began {
 pub(crate) struct Body {
     incoming: Incoming,
     unpack: Option<Unpack>,
+    /// The way back to the client's format, where the provider's is another.
+    translation: Option<Box<Translation>>,
 }
 
 /// Sends an attempt and waits for the head of its response; any status but success is trouble.
@@ -75,7 +87,20 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     let endpoint = operation.snapshot.config.endpoint(target.endpoint).ok_or_else(unknown)?;
     let model = operation.recovery().plan().route.model(target.model.into()).ok_or_else(unknown)?;
     let served = model.endpoints.get(usize::from(target.served)).ok_or_else(unknown)?;
-    let mut request = request::build(&operation.call, endpoint, model, served, body)?;
+    let call = &operation.call;
+    let (mut request, translation) = match call.route.operation {
+        Asked::Generate(client) if asked_in(endpoint, client) == client => {
+            let body = translate::without_foreign_seals(client, body);
+            (request::build(call, endpoint, model, served, &body)?, None)
+        }
+        Asked::Generate(client) => {
+            let provider = asked_in(endpoint, client);
+            let (request, translation) =
+                request::build_translated(call, client, provider, endpoint, model, served, body)?;
+            (request, Some(translation))
+        }
+        _ => (request::build(call, endpoint, model, served, body)?, None),
+    };
     if let Some(trace) = operation.trace() {
         trace.mark(request.headers_mut());
     }
@@ -88,7 +113,7 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     if let Some(trace) = operation.trace() {
         trace.responded(parts.status);
     }
-    let mut body = Body { unpack: Unpack::of(&parts.headers), incoming };
+    let mut body = Body { unpack: Unpack::of(&parts.headers), incoming, translation };
     if body.unpack.is_some() {
         parts.headers.remove(CONTENT_ENCODING);
     }
@@ -118,14 +143,32 @@ pub(crate) async fn whole(
     end.map_err(|trouble| trouble.with_usage(began))?;
     let Some(format) = format else {
         let usage = whole::embed_usage(&bytes);
-        return Ok(Whole { status: parts.status, headers: parts.headers, body: bytes, usage });
+        return Ok(Whole { status: parts.status, headers: parts.headers, body: bytes, usage, translated: None });
     };
-    let checked = whole::check(format, &bytes);
+    let translation = body.translation.take();
+    let checked = whole::check(translation.as_ref().map_or(format, |way| way.provider()), &bytes);
     let used = checked.usage.map_or(began, core_usage);
     match checked.problem {
         None => {
             let usage = checked.usage.or(Some(estimate(began, &bytes)));
-            Ok(Whole { status: parts.status, headers: parts.headers, body: bytes, usage })
+            let Some(translation) = translation else {
+                return Ok(Whole {
+                    status: parts.status,
+                    headers: parts.headers,
+                    body: bytes,
+                    usage,
+                    translated: None,
+                });
+            };
+            let answer = translation.answer(&bytes, foreign::stamp(operation));
+            let answer = answer.map_err(|_| bad_output("the answer is not what its format says", &parts, &bytes));
+            Ok(Whole {
+                status: parts.status,
+                headers: foreign::headers(&parts.headers, format, None),
+                body: answer.map_err(|trouble| trouble.with_usage(used))?.into(),
+                usage,
+                translated: foreign::told(&translation),
+            })
         }
         Some(Problem::ErrorInside) => Err(Trouble::bad_answer(parts.status, parts.headers, bytes)),
         Some(Problem::NotJson) => Err(bad_output("the answer is not valid JSON", &parts, &bytes).with_usage(used)),
@@ -144,14 +187,22 @@ pub(crate) async fn begin(
     body: &Bytes,
     keeps_text: bool,
 ) -> Result<Began, Trouble> {
-    let (parts, answer) = send(operation, attempt, body).await?;
-    if !streams(&parts, format) {
+    let (parts, mut answer) = send(operation, attempt, body).await?;
+    if !streams(&parts, answer.translation.as_ref().map_or(format, |way| way.provider())) {
         return whole(operation, attempt, parts, answer, Some(format)).await.map(Began::Whole);
     }
+    let framing = operation.call.envelope.framing;
+    let translation = answer.translation.take();
+    let way = |way: &Translation| Box::new(Foreign::new(way, framing, foreign::stamp(operation)));
     Ok(Began::Stream(Box::new(Opened {
         status: parts.status,
-        headers: parts.headers,
-        frames: Frames::new(operation.call.envelope.framing),
+        foreign: translation.as_deref().map(way),
+        translated: translation.as_deref().and_then(foreign::told),
+        headers: match translation {
+            Some(_) => foreign::headers(&parts.headers, format, Some(framing)),
+            None => parts.headers,
+        },
+        frames: Frames::new(framing),
         watch: if keeps_text { Watch::keeping_text(format) } else { Watch::new(format) },
         body: answer,
         tokens_seen: 0,
@@ -170,40 +221,76 @@ impl Opened {
                 let seen = self.watch.see(&frame);
                 self.tokens_seen += u64::from(matches!(seen, Seen::Content | Seen::ToolPart | Seen::ToolWhole));
                 return match seen {
-                    Seen::Error => Err(self.error_event(operation, &frame)),
+                    Seen::Error => Err(self.error_event(operation, frame.data().into_owned().into())),
                     Seen::Malformed => Err(self.malformed(operation)),
                     seen => Ok(Some((frame, seen))),
                 };
             }
+            match self.foreign.as_mut().and_then(|foreign| foreign.next()) {
+                None => {}
+                Some(Came::Bytes(bytes)) => {
+                    self.put(operation, bytes)?;
+                    continue;
+                }
+                Some(Came::Error(said)) => return Err(self.error_event(operation, said)),
+                Some(Came::Malformed) => return Err(self.malformed(operation)),
+            }
             let idle = operation.engine.clock.now() + operation.policy().timeouts.idle;
             let limit = idle.min(until);
-            let chunk = match timeout_at(operation.engine.clock.tokio(limit), self.body.chunk()).await {
-                Err(_) if self.watch.is_whole() => return Ok(None),
+            let next = timeout_at(operation.engine.clock.tokio(limit), self.body.chunk()).await;
+            if self.upstream().is_whole()
+                && !matches!(next, Ok(Ok(Some(_))))
+                && let Some(end) = self.foreign.as_mut().and_then(|foreign| foreign.finish())
+            {
+                self.put(operation, end)?;
+                continue;
+            }
+            let chunk = match next {
+                Err(_) if self.upstream().is_whole() => return Ok(None),
                 Err(_) if self.tokens_seen == 0 => {
                     return Err(self.charged(operation, silent(Transport::ResponseTimeout)));
                 }
                 Err(_) => return Err(self.charged(operation, silent(Transport::IdleTimeout).in_stream())),
-                Ok(Err(_)) if self.watch.is_whole() => return Ok(None),
+                Ok(Err(_)) if self.upstream().is_whole() => return Ok(None),
                 Ok(Err(trouble)) => return Err(self.charged(operation, trouble)),
                 Ok(Ok(chunk)) => chunk,
             };
             let Some(chunk) = chunk else { return self.ended(operation) };
-            if self.frames.feed(chunk).is_err() {
-                return Err(self.charged(operation, bad_stream("an event of the stream is too long")));
+            match &mut self.foreign {
+                None => self.put(operation, chunk)?,
+                Some(foreign) => {
+                    let fed = foreign.feed(chunk);
+                    fed.map_err(|_| self.charged(operation, bad_stream("an event of the stream is too long")))?;
+                }
             }
         }
     }
 
+    /// Takes bytes in the client's format.
+    fn put(&mut self, operation: &Operation, bytes: Bytes) -> Result<(), Trouble> {
+        let fed = self.frames.feed(bytes);
+        fed.map_err(|_| self.charged(operation, bad_stream("an event of the stream is too long")))
+    }
+
+    /// Sees what the provider sends.
+    fn upstream(&self) -> &Watch {
+        self.foreign.as_ref().map_or(&self.watch, |foreign| &foreign.watch)
+    }
+
+    /// What the provider counted, as far as it has said.
+    pub(crate) fn counted(&self) -> Option<steadfast_dialect::watch::Usage> {
+        self.upstream().usage()
+    }
+
     fn ended(&self, operation: &Operation) -> Result<Option<(steadfast_dialect::Frame, Seen)>, Trouble> {
-        if self.watch.is_whole() {
+        if self.upstream().is_whole() {
             return Ok(None);
         }
         let words = "stream closed before the terminal event: the response ended prematurely".to_owned();
         Err(self.charged(operation, Trouble::transport(Transport::BodyCut, words).in_stream()))
     }
 
-    fn error_event(&self, operation: &Operation, frame: &steadfast_dialect::Frame) -> Trouble {
-        let said = Bytes::from(frame.data().into_owned());
+    fn error_event(&self, operation: &Operation, said: Bytes) -> Trouble {
         self.charged(operation, Trouble { surface: steadfast_core::Surface::Stream, ..bad_stream("") }.saying(said))
     }
 
@@ -215,7 +302,7 @@ impl Opened {
     pub(crate) fn usage(&self, operation: &Operation) -> Usage {
         let estimate =
             Usage { input_tokens: operation.call.envelope.input_tokens.into(), output_tokens: self.tokens_seen };
-        let counted = self.watch.usage().map_or(estimate, core_usage);
+        let counted = self.counted().map_or(estimate, core_usage);
         Usage {
             input_tokens: if counted.input_tokens == 0 { estimate.input_tokens } else { counted.input_tokens },
             output_tokens: counted.output_tokens.max(self.tokens_seen),

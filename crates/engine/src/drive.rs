@@ -6,19 +6,21 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use steadfast_core::policy::StreamMode;
 use steadfast_core::recovery::Attempt;
 use steadfast_dialect::splice::{self, Mode, Splice};
-use steadfast_dialect::{Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
+use steadfast_dialect::{Family, Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
 use tokio::sync::oneshot;
 
 use crate::attempt::{self, Began, HELD_BYTES_MAX, Opened, Whole};
+use crate::foreign::TRANSLATED;
 use crate::journal::Kept;
 use crate::operation::{Next, Operation};
 use crate::relay::Out;
 use crate::reply::{Reply, ReplyBody, Verdict, passes_back, whole_seconds};
+use crate::snapshot::asked_in;
 use crate::trouble::Trouble;
 
 /// Two pieces that must be read one at a time are sent this far apart: only the last words of a failure are.
@@ -80,7 +82,7 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
         match attempt::send(&operation, &attempt, &operation.call.body).await {
             Ok((parts, mut body)) => {
                 let length = parts.headers.get(CONTENT_LENGTH).filter(|_| body.is_as_it_came()).cloned();
-                let mut headers = answer_headers(&operation, parts.headers);
+                let mut headers = answer_headers(&operation, parts.headers, None);
                 if let Some(length) = length {
                     headers.insert(CONTENT_LENGTH, length);
                 }
@@ -255,7 +257,7 @@ async fn relay(
         holding.hold(piece);
         if release && (!safe || ended) {
             if ended {
-                operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
+                operation.succeeded(opened.counted().or(Some(estimated(operation, &opened))));
                 if safe {
                     keep_until_delivered(operation, &opened, &holding, out);
                 }
@@ -307,7 +309,7 @@ async fn served(
     if !opened.watch.has_content() && !holding.committed && !continues(seam.as_deref()) {
         return broken(charged(empty(), &opened, operation), opened, seam, &holding);
     }
-    operation.succeeded(opened.watch.usage().or(Some(estimated(operation, &opened))));
+    operation.succeeded(opened.counted().or(Some(estimated(operation, &opened))));
     holding.hold(opened.frames.rest());
     commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
     End::Served
@@ -328,7 +330,7 @@ async fn commit(operation: &Operation, opened: &mut Opened, holding: &mut Holdin
     // Taken, because the values hold on to the buffer that the head was read into.
     let said = std::mem::take(&mut opened.headers);
     if !std::mem::replace(&mut holding.committed, true) && !out.has_begun() {
-        out.begin(opened.status, answer_headers(operation, said));
+        out.begin(opened.status, answer_headers(operation, said, opened.translated.take()));
     }
     holding.bytes = 0;
     if let Some(seam) = seam {
@@ -397,6 +399,10 @@ fn going_on(operation: &Operation, attempt: &Attempt, format: Format, open: &Ope
     }
     let model = operation.recovery().plan().route.model(attempt.target.model.into());
     let text = open.now.sent().text();
+    // Nobody goes on with a beginning that had to be translated.
+    let endpoint = operation.snapshot.config.endpoint(attempt.target.endpoint);
+    let as_asked = endpoint.is_some_and(|endpoint| asked_in(endpoint, format) == format);
+    let text = text.filter(|_| as_asked);
     let prefilled = model.zip(text).and_then(|(model, text)| splice::prefilled(format, &plain, &model.name, text));
     match prefilled {
         Some(body) => (body.into(), seam(Mode::Prefilled, &open.now)),
@@ -418,17 +424,20 @@ fn attempt_body(operation: &Operation, attempt: &Attempt, format: Option<Format>
 
 /// The answer with what happened in its headers.
 fn pass(operation: &Operation, answer: Whole) -> Reply {
-    let headers = answer_headers(operation, answer.headers);
+    let headers = answer_headers(operation, answer.headers, answer.translated);
     Reply { status: answer.status, headers, body: ReplyBody::Whole(answer.body) }
 }
 
 /// What the provider said in its headers, without what is not for the client, and what happened.
-fn answer_headers(operation: &Operation, mut said: HeaderMap) -> HeaderMap {
+fn answer_headers(operation: &Operation, mut said: HeaderMap, translated: Option<HeaderValue>) -> HeaderMap {
     let refused: Vec<HeaderName> = said.keys().filter(|name| !passes_back(name)).cloned().collect();
     for name in refused {
         said.remove(name);
     }
     operation.put_headers(&mut said);
+    if let Some(told) = translated {
+        said.insert(TRANSLATED, told);
+    }
     said
 }
 
@@ -481,7 +490,7 @@ fn keep_until_delivered(operation: &Operation, opened: &Opened, holding: &Holdin
     if keep_for.is_zero() || operation.call.envelope.framing == Framing::JsonArray {
         return;
     }
-    let mut headers = answer_headers(operation, opened.headers.clone());
+    let mut headers = answer_headers(operation, opened.headers.clone(), opened.translated.clone());
     headers.insert("x-steadfast-journal", HeaderValue::from_static("kept"));
     let body = holding.pieces.concat().into();
     let engine = &operation.engine;
@@ -539,4 +548,21 @@ pub(crate) fn unplanned(call: &Arc<crate::call::Call>, verdict: Verdict) -> Repl
         headers.insert(crate::reply::REQUEST_ID, id);
     }
     verdict.reply(call.route.family, headers, &call.id)
+}
+
+/// An estimate in the words of the client's own vendor.
+pub(crate) fn estimated_tokens(call: &crate::call::Call) -> Reply {
+    let tokens = call.envelope.input_tokens;
+    let body = match call.route.family {
+        Family::Gemini => format!("{{\"totalTokens\":{tokens}}}"),
+        Family::Anthropic => format!("{{\"input_tokens\":{tokens}}}"),
+        Family::OpenAi => format!("{{\"object\":\"response.input_tokens\",\"input_tokens\":{tokens}}}"),
+    };
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(TRANSLATED, HeaderValue::from_static("estimate"));
+    if let Ok(id) = HeaderValue::from_str(&call.id) {
+        headers.insert(crate::reply::REQUEST_ID, id);
+    }
+    Reply { status: StatusCode::OK, headers, body: ReplyBody::Whole(body.into()) }
 }

@@ -8,6 +8,7 @@ mod attempt;
 mod call;
 mod clock;
 mod drive;
+mod foreign;
 mod health;
 mod journal;
 mod log;
@@ -49,6 +50,8 @@ pub use log::{LogWriter, old};
 pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
 pub use snapshot::{BadRules, Snapshot, dialect_of};
+
+use snapshot::Reach;
 
 use crate::drive::operation_name;
 use crate::health::Checks;
@@ -166,6 +169,9 @@ impl Engine {
             }
             return Reply { status: kept.status, headers: kept.headers, body: ReplyBody::Whole(kept.body) };
         }
+        if let Some(estimate) = self.estimate(&call) {
+            return estimate;
+        }
         let operation = match Operation::plan(self, Arc::clone(&call)) {
             Ok(operation) => operation,
             Err(verdict) => return drive::unplanned(&call, *verdict),
@@ -214,6 +220,20 @@ impl Engine {
             tracer.flush().await;
         }
         self.flush();
+    }
+
+    /// How many tokens a request takes that no endpoint of the client's own family can count: its model is
+    /// served elsewhere.
+    fn estimate(&self, call: &Call) -> Option<Reply> {
+        let (Asked::CountTokens, Some(model)) = (call.route.operation, &call.envelope.model) else { return None };
+        let snapshot = self.snapshot();
+        let project = snapshot.config.project(Some(&call.project));
+        let is_served = |reach| {
+            let route = snapshot.route(project, model, call.route.family, reach);
+            route.chain().iter().any(|model| !model.endpoints.is_empty())
+        };
+        let elsewhere = !is_served(Reach::Own) && is_served(Reach::All);
+        elsewhere.then(|| drive::estimated_tokens(call))
     }
 
     /// An answer that nobody looks into.

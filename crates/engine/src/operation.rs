@@ -23,7 +23,7 @@ use crate::Engine;
 use crate::call::Call;
 use crate::drive::operation_name;
 use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, STEPS, Verdict};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Reach, Snapshot, dialect_of};
 use crate::traces::Trace;
 use crate::trouble::Trouble;
 
@@ -70,10 +70,14 @@ impl Operation {
         let plain = !snapshot.config.enabled || !configured.enabled;
         let policy = if plain { plain_policy(&configured.policy) } else { effective_policy(&configured.policy, &call) };
         let name = call.envelope.model.as_deref().unwrap_or(operation_name(call.route.operation));
+        let reach = match call.route.operation {
+            Asked::Generate(_) if !plain => Reach::All,
+            _ => Reach::Own,
+        };
         let route = match &call.wishes.chain {
-            None => snapshot.route(configured, name, call.route.family),
+            None => snapshot.route(configured, name, call.route.family, reach),
             Some(chain) => {
-                let made = snapshot.route_with_chain(policy.vendor_boundary, name, chain, call.route.family);
+                let made = snapshot.route_with_chain(policy.vendor_boundary, name, chain, call.route.family, reach);
                 Arc::new(made.map_err(|error| Box::new(bad_chain(&error)))?)
             }
         };
@@ -205,8 +209,10 @@ impl Operation {
             failure.kind = FailureKind::ServerError;
         }
         let usage = trouble.usage;
+        // The words of another vendor are in another shape than the client reads.
+        let is_own = endpoint.is_none_or(|endpoint| endpoint.dialect == dialect_of(self.call.route.family));
         let decision = tell(&mut self.recovery, failure.clone(), usage, &self.world, now);
-        self.last = Some(trouble);
+        self.last = is_own.then_some(trouble);
         if let Some(trace) = &mut self.trace {
             trace.failed(&failure, usage);
         }

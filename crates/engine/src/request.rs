@@ -1,13 +1,14 @@
 //! The request an attempt sends: the client's own, with the target's address, name and credential.
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::Full;
 use steadfast_config::{Credential, Dialect, Endpoint};
 use steadfast_core::route::{Model, Served};
 
-use steadfast_dialect::Envelope;
+use steadfast_dialect::translate::{self, Target, Translation};
+use steadfast_dialect::{Envelope, Format};
 
 use crate::call::Call;
 use crate::trouble::Trouble;
@@ -15,6 +16,7 @@ use crate::trouble::Trouble;
 /// Where each dialect expects its key.
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// Builds the request for one target; what cannot be sent is trouble of our own making.
 pub(crate) fn build(
@@ -39,6 +41,39 @@ pub(crate) fn build(
     *request.uri_mut() = uri;
     *request.headers_mut() = headers(&call.headers, &call.credential, endpoint)?;
     Ok(request)
+}
+
+/// Builds the request for a target that speaks another format than the client, and the way back for its answer.
+pub(crate) fn build_translated(
+    call: &Call,
+    client: Format,
+    provider: Format,
+    endpoint: &Endpoint,
+    model: &Model,
+    served: &Served,
+    body: &Bytes,
+) -> Result<(Request<Full<Bytes>>, Box<Translation>), Trouble> {
+    let name = served.alias.as_ref().unwrap_or(&model.name);
+    let target = Target { format: provider, model: name, thinks: model.abilities.thinking };
+    let mut translation = translate::request(client, body, call.envelope.stream, target)
+        .map_err(|error| Trouble::unfit(&error.to_string()))?;
+    let stream = call.envelope.stream;
+    let address = endpoint.url.join(&provider.address(name, stream));
+    let mut request = Request::new(Full::new(Bytes::from(std::mem::take(&mut translation.body))));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = Uri::try_from(address).map_err(|error| unusable(&error))?;
+    // Neither the client's credentials nor what its headers say to its own vendor are for this one.
+    let mut said = HeaderMap::with_capacity(8);
+    said.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    said.insert(ACCEPT, HeaderValue::from_static(if stream { "text/event-stream" } else { "application/json" }));
+    if let Some(agent) = call.headers.get(USER_AGENT) {
+        said.insert(USER_AGENT, agent.clone());
+    }
+    if provider == Format::Messages {
+        said.insert(ANTHROPIC_VERSION, HeaderValue::from_static("2023-06-01"));
+    }
+    *request.headers_mut() = headers(&said, &HeaderMap::new(), endpoint)?;
+    Ok((request, Box::new(translation)))
 }
 
 /// A question of our own, with the endpoint's own credential: clients' are theirs.

@@ -12,7 +12,7 @@ use steadfast_core::classify::Classifier;
 use steadfast_core::policy::VendorBoundary;
 use steadfast_core::route::{Model, Route};
 use steadfast_core::world::{self, World};
-use steadfast_dialect::Family;
+use steadfast_dialect::{Family, Format};
 
 /// Routes are remembered up to this many names: clients choose the names.
 const ROUTES_MAX: usize = 4096;
@@ -29,7 +29,16 @@ pub struct Snapshot {
     projects: HashMap<String, Arc<world::Project>>,
     /// Which project each key belongs to.
     keys: HashMap<String, String>,
-    routes: Mutex<HashMap<Family, RoutesByProject>>,
+    routes: Mutex<HashMap<(Family, Reach), RoutesByProject>>,
+}
+
+/// How far a request can go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Reach {
+    /// To endpoints that speak as the client does.
+    Own,
+    /// To all: it can be translated.
+    All,
 }
 
 /// Routes by project and model.
@@ -90,16 +99,22 @@ impl Snapshot {
         self.projects.get(name)
     }
 
-    /// The way of a request for `model`. Only endpoints of the client's own family are on it.
-    pub(crate) fn route(&self, project: &steadfast_config::Project, model: &str, family: Family) -> Arc<Route> {
+    /// The way of a request for `model`, as far as it can go.
+    pub(crate) fn route(
+        &self,
+        project: &steadfast_config::Project,
+        model: &str,
+        family: Family,
+        reach: Reach,
+    ) -> Arc<Route> {
         let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = routes.get(&family).and_then(|of_family| of_family.get(&project.name)?.get(model));
+        let known = routes.get(&(family, reach)).and_then(|of_family| of_family.get(&project.name)?.get(model));
         if let Some(route) = known {
             return Arc::clone(route);
         }
         let dialect = dialect_of(family);
-        let route = Arc::new(self.narrow(self.config.route(project, model, dialect), family));
-        let of_family = routes.entry(family).or_default();
+        let route = Arc::new(self.narrow(self.config.route(project, model, dialect), family, reach));
+        let of_family = routes.entry((family, reach)).or_default();
         if of_family.values().map(HashMap::len).sum::<usize>() >= ROUTES_MAX {
             of_family.clear();
         }
@@ -114,6 +129,7 @@ impl Snapshot {
         model: &str,
         chain: &[Arc<str>],
         family: Family,
+        reach: Reach,
     ) -> Result<Route, steadfast_core::route::RouteError> {
         let primary = match self.config.catalogue.model(model) {
             Some(model) => Arc::clone(model),
@@ -128,10 +144,13 @@ impl Snapshot {
             Some(steadfast_core::route::Catalogue::new(known.chain(unlisted), Vec::new()))
         };
         let catalogue = catalogue.as_ref().unwrap_or(&self.config.catalogue);
-        catalogue.route(&primary, Some(chain), boundary).map(|route| self.narrow(route, family))
+        catalogue.route(&primary, Some(chain), boundary).map(|route| self.narrow(route, family, reach))
     }
 
-    fn narrow(&self, route: Route, family: Family) -> Route {
+    fn narrow(&self, route: Route, family: Family, reach: Reach) -> Route {
+        if reach == Reach::All {
+            return route;
+        }
         let speaks = |id| self.config.endpoint(id).is_some_and(|endpoint| endpoint.dialect == dialect_of(family));
         route.only_at(speaks)
     }
@@ -143,6 +162,16 @@ pub const fn dialect_of(family: Family) -> Dialect {
         Family::OpenAi => Dialect::OpenAi,
         Family::Anthropic => Dialect::Anthropic,
         Family::Gemini => Dialect::Gemini,
+    }
+}
+
+/// The format in which an endpoint is asked on behalf of a client of another: the client's own wherever it can be.
+pub(crate) const fn asked_in(endpoint: &steadfast_config::Endpoint, client: Format) -> Format {
+    match (endpoint.dialect, client) {
+        (Dialect::OpenAi, Format::Responses) if endpoint.responses => Format::Responses,
+        (Dialect::OpenAi, _) => Format::Chat,
+        (Dialect::Anthropic, _) => Format::Messages,
+        (Dialect::Gemini, _) => Format::Gemini,
     }
 }
 

@@ -6,7 +6,7 @@ use steadfast_config::{Endpoint, MASK, Secret};
 use steadfast_core::classify::Classifier;
 use steadfast_core::cost::Usage;
 use steadfast_core::evidence::Exit;
-use steadfast_core::{Evidence, Failure, Surface, Timestamp, Transport};
+use steadfast_core::{Evidence, Failure, FailureKind, Surface, Timestamp, Transport};
 
 /// The facts a failed attempt leaves behind.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Trouble {
     pub(crate) reached: bool,
     /// What the attempt consumed all the same.
     pub(crate) usage: Usage,
+    /// The kind, where we know it ourselves.
+    pub(crate) known: Option<FailureKind>,
 }
 
 impl Trouble {
@@ -38,6 +40,12 @@ impl Trouble {
     pub(crate) fn transport(transport: Transport, words: String) -> Self {
         let surface = Evidence::transport(transport).surface;
         Self { transport: Some(transport), body: words.into(), ..Self::nothing(surface) }
+    }
+
+    /// The target cannot be asked this at all; another one can, perhaps.
+    pub(crate) fn unfit(words: &str) -> Self {
+        let known = Some(FailureKind::ModelUnavailable);
+        Self { known, body: words.to_owned().into(), reached: false, ..Self::nothing(Surface::Http) }
     }
 
     /// The same after the response had begun.
@@ -77,6 +85,10 @@ impl Trouble {
 
     /// What kind of failure it is.
     pub(crate) fn classify(&self, classifier: &Classifier, provider: &str, now: Timestamp) -> Failure {
+        if let Some(kind) = self.known {
+            let message = String::from_utf8_lossy(&self.body).into_owned();
+            return Failure { message, ..Failure::new(kind, "steadfast.unfit") };
+        }
         let text = |value: &http::HeaderValue| value.to_str().ok().map(str::to_owned);
         let owned: Vec<(&str, String)> =
             self.headers.iter().filter_map(|(name, value)| Some((name.as_str(), text(value)?))).collect();
@@ -102,6 +114,7 @@ impl Trouble {
             transport: None,
             reached: true,
             usage: Usage::default(),
+            known: None,
         }
     }
 }

@@ -29,6 +29,9 @@ section! {
         health: RawHealth,
         /// Speak HTTP/2. Default `false`: a stream with a connection of its own dies alone.
         http2: bool,
+        /// Whether an endpoint that speaks `openai` knows the responses API. Default `true`; with `false`, clients
+        /// of that API are translated to chat completions.
+        responses: bool,
     }
 }
 

@@ -121,6 +121,7 @@ fn described(
         headers: headers(raw.headers.as_ref(), at, report, vault),
         health: health(raw, at, report),
         http2: raw.http2.unwrap_or(false),
+        responses: raw.responses.unwrap_or(true),
         breaker: strictest.breaker,
         retry_share: strictest.retry_share,
     }
@@ -149,6 +150,7 @@ fn implied(provider: &Provider, strictest: &Strictest, at: &Path, report: &Repor
         headers: Vec::new(),
         health: None,
         http2: false,
+        responses: true,
         breaker: strictest.breaker,
         retry_share: strictest.retry_share,
     }

@@ -210,6 +210,7 @@ fn endpoint(endpoint: &Endpoint) -> Value {
         ("key", key),
         ("headers", (!endpoint.headers.is_empty()).then(|| Value::named(headers))),
         ("http2", endpoint.http2.then_some(Value::Boolean(true))),
+        ("responses", (!endpoint.responses).then_some(Value::Boolean(false))),
         (
             "health",
             endpoint.health.as_ref().map(|health| {

@@ -46,6 +46,12 @@ pub const BENIGN: &[Benign] = &[
         r"(?:^|[\s\[|])(?:level=)?(?:debug|trace)[\]|:\s].{0,200}(?:retry|timeout|limit|config|set to|using)",
         "DEBUG http: timeout set to 429 seconds",
     ),
+    // What a program tells of its own doings, and that they went well.
+    benign(
+        "benign.info_routine",
+        r#"^(?:INFO|DEBUG):[\w.]+:.*\b(?:refreshing|refreshed|attempting to|caching|cached|successfully|retrieved|initiali[sz]ed|started)\b[^{]*$|^\s*\{.*"(?:severity|level|levelname|log\.level)": ?"(?:INFO|DEBUG|TRACE)".*"(?:message|msg)": ?"[^"]*\b(?:feature flag|flag|setting|enabled|disabled)\b[^"]*".*$"#,
+        "INFO:auth:Token expired or not found, refreshing...",
+    ),
     benign(
         "benign.passed_test",
         r"^\s*(?:test \S+ \.\.\. ok|test result: ok|ok\s+\d*\s*-?\s.*|--- PASS: .*|PASS(?:ED)?[:\s].*|\S+ PASSED.*|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",

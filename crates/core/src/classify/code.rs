@@ -76,6 +76,9 @@ impl Codes {
     /// whether the word can be nothing else. `shaped` says that it looks like one.
     pub(super) fn find(&self, text: &Text, span: &Range<usize>, shaped: bool, mut report: impl FnMut(u16, bool)) {
         let word = &text.lower[span.clone()];
+        if !WORD_BYTES.contains(&word.len()) {
+            return;
+        }
         let letters = || word.iter().copied().filter(|byte| !matches!(byte, b'_' | b'-'));
         let Some(codes) = self.by_hash.get(&hash(letters())) else { return };
         // With hyphens it may be an ordinary compound: "rate-limit".
@@ -84,12 +87,6 @@ impl Codes {
             report(code.rule, shaped && code.anywhere);
         }
     }
-}
-
-/// Whether the word at `span` is worth a look: few look like a code or stand where one may.
-#[inline]
-pub(super) fn may_be_code(shown: &[u8], span: &Range<usize>, shaped: bool) -> bool {
-    WORD_BYTES.contains(&span.len()) && (shaped || may_be_value(&shown[..span.start]))
 }
 
 /// Whether the word at `span` is meant as a code: the value of a field unless it can be nothing
@@ -125,18 +122,13 @@ fn is_identifier(code: &str) -> bool {
     shouted || humps || joined
 }
 
-/// Whether a word after `before` may be the value of a field.
-fn may_be_value(before: &[u8]) -> bool {
-    matches!(before, [.., b'"' | b'\'' | b'=' | b':'] | [.., b':' | b'=', b' '])
-}
-
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// Cheap, because what it finds is compared letter by letter.
 fn hash(letters: impl Iterator<Item = u8>) -> u64 {
-    let hash = letters.fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let hash = letters.fold(7_u64, |hash, byte| hash.rotate_left(5) ^ u64::from(byte));
     // The map uses the highest bits.
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -162,17 +154,14 @@ impl Hasher for Ready {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::table::Words;
+    use crate::classify::words::Words;
 
     fn finds(code: &str, text: &str) -> bool {
         let mut codes = Codes::default();
         codes.add(code, 7);
         let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut found = false;
-        Words::new(&text, |span, shaped| {
-            if !may_be_code(&text.shown, &span, shaped) {
-                return;
-            }
+        Words::new().read(&text, |span, shaped| {
             codes.find(&text, &span, shaped, |_, anywhere| found |= is_code(&text.lower, &span, anywhere));
         });
         found

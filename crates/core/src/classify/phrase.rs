@@ -6,6 +6,7 @@
 //! with a budget. A regex engine would do more than is asked, and with so many patterns it is too
 //! slow: one `RegexSet` over the table takes milliseconds for one error (see the benchmark).
 
+mod literal;
 mod start;
 
 use std::ops::Range;
@@ -13,7 +14,8 @@ use std::ops::Range;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-pub(super) use start::{KEY_BYTES, NOTE_BITS, head, key, long_note, note};
+pub(super) use literal::{HEAD_BYTES, Literal, head};
+pub(super) use start::{BEYOND_NOTE, KEY_BYTES, NOTE_BITS, long_note, note};
 
 /// Steps one try may take. The longest honest one takes some hundred.
 const STEPS_MAX: u32 = 6_000;
@@ -42,7 +44,7 @@ pub(super) enum Unusable {
 }
 
 enum Step {
-    Literal(Box<[u8]>),
+    Literal(Literal),
     Class(Set),
     Look(Look),
     /// Goes on at one of the places.
@@ -141,7 +143,7 @@ impl Runner<'_> {
         loop {
             match &self.program[step] {
                 Step::Literal(literal) => {
-                    if !starts_with(self.text, at, literal) {
+                    if !literal.stands_at(self.text, at) {
                         return None;
                     }
                     at += literal.len();
@@ -239,11 +241,6 @@ impl Runner<'_> {
     }
 }
 
-/// Whether `start` stands at `at`. Both are short: a loop is faster than a call.
-pub(super) fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
-    text.get(at..at + start.len()).is_some_and(|text| text.iter().zip(start).all(|(a, b)| a == b))
-}
-
 fn holds(look: Look, text: &[u8], at: usize) -> bool {
     let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     match look {
@@ -260,10 +257,10 @@ fn holds(look: Look, text: &[u8], at: usize) -> bool {
 fn compile(hir: &Hir, program: &mut Vec<Step>) {
     match hir.kind() {
         HirKind::Empty => {}
-        HirKind::Literal(literal) => program.push(Step::Literal(literal.0.clone())),
+        HirKind::Literal(literal) => program.push(Step::Literal(Literal::new(&literal.0))),
         HirKind::Class(class) => match letters(class) {
             Some(letters) => choose(letters.len(), program, |index, program| {
-                program.push(Step::Literal(letters[index].as_slice().into()));
+                program.push(Step::Literal(Literal::new(&letters[index])));
                 letters[index][0]
             }),
             None => program.push(Step::Class(Set::of(class))),
@@ -396,7 +393,7 @@ fn look_ahead(program: &mut [Step]) {
 /// The bytes that can begin the program at `step`; `None` if it may be done without one.
 fn first(program: &[Step], step: usize) -> Option<Set> {
     match program.get(step)? {
-        Step::Literal(literal) => Some(Set::EMPTY.with(*literal.first()?)),
+        Step::Literal(literal) => Some(Set::EMPTY.with(literal.first()?)),
         Step::Class(set) => Some(*set),
         Step::Look(_) | Step::Mark(_) => first(program, step + 1),
         Step::Jump(to) => first(program, *to),

@@ -6,8 +6,8 @@
 
 use crate::kind::FailureKind;
 use crate::kind::FailureKind::{
-    AuthError, Cancelled, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded, QuotaExhausted, RateLimit,
-    ServerError, Timeout,
+    AuthError, Cancelled, ContentFilter, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded,
+    QuotaExhausted, RateLimit, ServerError, Timeout,
 };
 
 /// What a status means where nothing better is known.
@@ -63,6 +63,8 @@ pub const STATUSES: &[Status] = &[
     status(426, InvalidRequest, "status.426", &["upgrade required"]),
     status(429, RateLimit, "status.429", &["too many requests", "rate limit", "client error", "throttl"]),
     status(431, InvalidRequest, "status.431", &["request header fields too large"]),
+    // Portkey's, for what a guardrail denied.
+    status(446, ContentFilter, "status.446", &["guardrail"]),
     // nginx closed the connection without an answer.
     status(444, NetworkTransient, "status.444", &["no response", "connection closed without response"]),
     status(451, AuthError, "status.451", &["unavailable for legal reasons"]),

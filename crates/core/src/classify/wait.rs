@@ -84,7 +84,9 @@ pub(super) const WAITS: &[Wait] = &[
     wait(Form::Duration, r"\bavailable (?:again )?(?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
     wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to |\x7e ?)?DURATION"),
     wait(Form::Duration, r"\bretry your requests? after (?:about )?DURATION"),
-    wait(Form::Duration, r"\bcooldown (?:remaining|ends in)?:? ?DURATION"),
+    wait(Form::Duration, r"\bcooldown(?: remaining| ends in)?:? ?DURATION"),
+    wait(Form::Duration, r"\bwait of (?:at least |about )?DURATION"),
+    wait(Form::Duration, r#"(?:retry|reset|wait|available)_in['"]?[:=] ?['"]?DURATION"#),
     wait(
         Form::Duration,
         r"\b(?:come back|check back|try|retry|resume|unlocks?|unblocked|lifted|refill(?:s|ed)?|renewed|replenished|refreshed|restored|possible|allowed|retried) (?:again )?(?:in|after):? ABOUTDURATION",
@@ -117,10 +119,18 @@ pub(super) const WAITS: &[Wait] = &[
     ),
     wait(Form::Seconds, r#"retry-after['"]?, ?b?['"]NUMBER['"]"#),
     wait(Form::Seconds, r#"reset-(?:tokens|requests)['"]?, ?b?['"]NUMBER['"]"#),
-    wait(Form::Span, r"\b(?:try|retry|come back|available|resets?) (?:again )?(?:in|after):? (\d{1,3}:\d{2}:\d{2})\b"),
+    wait(
+        Form::Span,
+        r"\b(?:try|retry|come back|available|resets?|replenished|renewed|refilled) (?:again )?(?:in|after):? ((?:\d{1,3}\.)?\d{1,3}:\d{2}:\d{2})\b",
+    ),
     wait(Form::Seconds, r"\bretry after:? NUMBER(?:\.? |\.?$)"),
     wait(Form::Duration, r"(\d{1,9}(?:\.\d{1,6})? ?(?:秒|分钟|分|个?小时|天))(?:钟)?(?:后|之后|以后)"),
     wait(Form::Seconds, r"NUMBER ?s(?:后|之后)"),
+    wait(Form::Duration, r"(\d{1,9} ?(?:秒|分|時間|日))間?後"),
+    wait(Form::Duration, r"(\d{1,9} ?(?:초|분|시간|일)) ?(?:후|뒤)"),
+    wait(Form::Duration, r"\bin (\d{1,9} (?:sekunden?|minuten|stunden?|tagen))\b"),
+    wait(Form::Duration, r"\bdans (?:environ )?(\d{1,9} (?:secondes?|minutes?|heures?|jours?))\b"),
+    wait(Form::Duration, r"\be[nm] (\d{1,9} (?:segundos?|minutos?|horas?))\b"),
     wait(Form::Epoch, r#"usage limit reached\|(\d{10})"#),
     wait(Form::Epoch, r#"(?:resets?|retry)_?(?:at|on|time|time_?stamp)['"]?[:=] ?['"]?(\d{10}(?:\d{3})?)\b"#),
     wait(
@@ -167,7 +177,8 @@ impl Wait {
     pub(super) fn expanded(&self) -> String {
         let unit = "(?:milliseconds?|ms|months?|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h|days?|d|weeks?)";
         let number = r"(?:\d{1,9}(?:\.\d{1,12})?|one|two|three|five|ten|thirty|sixty)";
-        let duration = format!(r"((?:{number} ?{unit}(?:, and |, | and | )?){{1,5}})\b");
+        let one = "an? (?:second|minute|hour|day|week|month)";
+        let duration = format!(r"({one}|(?:{number} ?{unit}(?:, and |, | and | )?){{1,5}})\b");
         let moment =
             r"(\d{4}-\d{2}-\d{2}(?:t| | at )\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:z|utc|gmt)|[+-]\d{2}:?\d{2})?)";
         self.pattern
@@ -238,8 +249,10 @@ fn place(kind: FailureKind) -> Place {
         | FailureKind::ServerError
         // One request above an allowance per minute: some providers state the window all the same.
         | FailureKind::ContextLimit
+        // One that is paused or degraded comes back.
+        | FailureKind::ModelUnavailable
         | FailureKind::Timeout => Place::HeadersAndBody,
-        FailureKind::ModelUnavailable | FailureKind::AuthError | FailureKind::NetworkTransient => Place::Headers,
+        FailureKind::AuthError | FailureKind::NetworkTransient => Place::Headers,
         FailureKind::NetworkPermanent
         | FailureKind::ContentFilter
         | FailureKind::InvalidRequest

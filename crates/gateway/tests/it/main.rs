@@ -8,3 +8,4 @@ mod plain;
 mod recovery;
 mod streams;
 mod traces;
+mod translate;

@@ -3,12 +3,14 @@
 
 use regex_syntax::hir::{Hir, HirKind, Look};
 
-use super::{GAP_BYTES_MIN, Set, letters, single};
+use super::{GAP_BYTES_MIN, Set, head, letters, single};
 
 /// The part of a first word that is looked up.
 pub(in crate::classify) const KEY_BYTES: usize = 4;
 /// How finely words are told apart before anything is compared.
 pub(in crate::classify) const NOTE_BITS: usize = 8192;
+/// Noted where a text has any letter beyond ASCII.
+pub(in crate::classify) const BEYOND_NOTE: usize = 0;
 /// As much of a word as tells "per day" from "per min".
 const LONG_BYTES: usize = 7;
 const LONG_MASK: u64 = (1 << (8 * LONG_BYTES)) - 1;
@@ -74,6 +76,9 @@ fn starts(parts: &[&Hir], bytes: usize) -> Option<Vec<Vec<u8>>> {
 
 /// What the words of a pattern after its first are noted as, the rarest lists first.
 pub(super) fn needs(hir: &Hir) -> Box<[u16]> {
+    if holds_beyond(hir) {
+        return [1, BEYOND_NOTE as u16].into();
+    }
     let HirKind::Concat(parts) = hir.kind() else { return Box::default() };
     let parts: Vec<&Hir> = parts.iter().collect();
     let mut all = Vec::new();
@@ -118,6 +123,19 @@ pub(super) fn needs(hir: &Hir) -> Box<[u16]> {
     all.into_iter().flat_map(|(_, notes)| std::iter::once(notes.len() as u16).chain(notes)).collect()
 }
 
+/// Whether every match of a pattern holds a letter beyond ASCII. Most texts have none at all.
+fn holds_beyond(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Literal(literal) => !literal.0.is_ascii(),
+        HirKind::Class(class) => letters(class).is_some_and(|letters| letters.iter().all(|letter| !letter.is_ascii())),
+        HirKind::Capture(capture) => holds_beyond(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().any(holds_beyond),
+        HirKind::Alternation(branches) => branches.iter().all(holds_beyond),
+        HirKind::Repetition(repetition) => repetition.min > 0 && holds_beyond(&repetition.sub),
+        HirKind::Empty | HirKind::Look(_) => false,
+    }
+}
+
 /// Whether every match of `parts` in a row ends in a blank.
 fn ends_in_blank(parts: &[&Hir]) -> bool {
     let Some((part, before)) = parts.split_last() else { return false };
@@ -130,22 +148,6 @@ fn ends_in_blank(parts: &[&Hir]) -> bool {
             ends_in_blank(&[&repetition.sub]) && (repetition.min > 0 || ends_in_blank(before))
         }
         HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => false,
-    }
-}
-
-/// The first bytes of a word.
-pub(in crate::classify) fn key(start: &[u8]) -> u32 {
-    match start {
-        [a, b, c, d, ..] => u32::from_le_bytes([*a, *b, *c, *d]),
-        _ => start.iter().rev().fold(0, |key, byte| (key << 8) | u32::from(*byte)),
-    }
-}
-
-/// The first bytes of a word and as many again; zeros where it ends before.
-pub(in crate::classify) fn head(start: &[u8]) -> u64 {
-    match start.first_chunk() {
-        Some(head) => u64::from_le_bytes(*head),
-        None => start.iter().rev().fold(0, |head, byte| (head << 8) | u64::from(*byte)),
     }
 }
 

@@ -115,4 +115,8 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .code(&["NoRegionError", "InvalidEndpointDiscoveryConfigurationError", "UnknownEndpointError"])
         .example("botocore.exceptions.NoRegionError: You must specify a region."),
+    rule("bedrock.dependency", ServerError)
+        .class()
+        .code(&["DependencyFailedException", "BadGatewayException"])
+        .example("An error occurred (DependencyFailedException) when calling the InvokeAgent operation"),
 ];

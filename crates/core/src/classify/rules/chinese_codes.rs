@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
             "336117",
             "malformed_json",
         ])
-        .text(&[r"error_?code\S{0,3} ?(?:3|100)\b"])
+        .text(&[r"error_?code\S{0,3} ?(?:3|100)\b", r"\bcode\S{0,3} ?3362\d\d\b"])
         .example(r#"{"error_code":336003,"error_msg":"x"}"#),
     rule("baidu.codes_context", ContextLimit)
         .decisive()

@@ -49,7 +49,7 @@ pub(super) const RULES: &[Rule] = &[
             r"\bactive longer than (?:the )?specified deadline\b",
             r"\b(?:job|run|step|task|build|pipeline|execution|script|function|process|command)\b~\b(?:exceeded|reached|hit|passed|over) (?:the |its |a )?(?:\S{1,12} )?(?:maximum )?(?:execution time|time limit|run ?time limit|wall ?time|walltime|timeout|deadline|duration)\b",
             r"\b(?:execution|run|job|step|build|it|command|script) took (?:too long|longer than)\b",
-            r"\b(?:start|stop|reload|watchdog|startup|liveness|readiness)(?:-\w{1,12})? (?:operation |probe |job )?(?:timed out|timeout)\b",
+            r"\b(?:start|stop|reload|startup|liveness|readiness)(?:-\w{1,12})? (?:operation |probe |job )?(?:timed out|timeout)\b",
             r"\bfailed with result ['\x22`]?timeout\b",
         ])
         .not(&["slurmstepd: error: *** JOB 1 ON n CANCELLED AT 2024-01-01T00:00:00 ***"])

@@ -69,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
         .example(r#"Post "https://api.x.test/v1": EOF"#),
     rule("go.http2_stream", StreamInterrupted)
         .text(&[r"stream error: stream id \d", "http2: server sent goaway~(?:stream|while)", "rst_stream"])
-        .example("stream error: stream ID 1; INTERNAL_ERROR; received from peer"),
+        .example("stream error: stream ID 1; INTERNAL_ERROR"),
     connection("go.http2_goaway", NetworkTransient)
         .decisive()
         .text(&[
@@ -102,4 +102,11 @@ pub(super) const RULES: &[Rule] = &[
             "fatal error: (?:all goroutines|runtime|concurrent|stack overflow)",
         ])
         .example("panic: runtime error: invalid memory address or nil pointer dereference"),
+    rule("go.scanner", StreamInterrupted)
+        .decisive()
+        .text(&[
+            r"\bbufio\.scanner: token too long\b",
+            r"stream error: stream id \d{1,10}; \w{4,24}; received from peer",
+        ])
+        .example("bufio.Scanner: token too long"),
 ];

@@ -191,4 +191,8 @@ pub(super) const RULES: &[Rule] = &[
         .code(&["NSURLErrorCancelled"])
         .text(&[r"nsurlerrordomain~-999\b"])
         .example("NSURLErrorDomain Code=-999"),
+    rule("node.cut", StreamInterrupted)
+        .code(&["connResetException"])
+        .example("Error: aborted at connResetException (node:internal/errors:720:14)"),
+    rule("chromium.aborted", Cancelled).class().code(&["ERR_ABORTED"]).example("net::ERR_ABORTED"),
 ];

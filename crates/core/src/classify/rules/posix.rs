@@ -85,4 +85,62 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"\bno such process\b"])
         .example("kill: (4000000) - No such process"),
     rule("posix.ECANCELED", Cancelled).text(&[r"os error 125\)"]).example("Operation canceled (os error 125)"),
+    // Windows says the same with names of its own.
+    connection("windows.network", NetworkTransient)
+        .code(&[
+            "WSAEHOSTUNREACH",
+            "WSAENETUNREACH",
+            "WSAENETDOWN",
+            "WSAEHOSTDOWN",
+            "WSAECONNABORTED",
+            "WSAENETRESET",
+            "WSAENOTCONN",
+            "WSAESHUTDOWN",
+            "WSAENOBUFS",
+            "WSATRY_AGAIN",
+            "ERROR_WINHTTP_CANNOT_CONNECT",
+            "ERROR_WINHTTP_CONNECTION_ERROR",
+            "ERROR_INTERNET_CANNOT_CONNECT",
+            "ERROR_INTERNET_CONNECTION_ABORTED",
+            "ERROR_INTERNET_CONNECTION_RESET",
+            "ERROR_INTERNET_DISCONNECTED",
+            "ERROR_NETNAME_DELETED",
+            "ERROR_CONNECTION_REFUSED",
+            "ERROR_CONNECTION_ABORTED",
+            "ERROR_NETWORK_UNREACHABLE",
+            "ERROR_HOST_UNREACHABLE",
+        ])
+        .text(&[
+            r"\bspecified network name is no longer available\b",
+            r"\bsoftware caused connection abort\b",
+            r"\bhost is down\b",
+        ])
+        .example("WSAEHOSTUNREACH"),
+    connection("windows.timeout", Timeout)
+        .code(&["ERROR_WINHTTP_TIMEOUT", "ERROR_INTERNET_TIMEOUT", "ERROR_SEM_TIMEOUT", "WAIT_TIMEOUT"])
+        .example("ERROR_WINHTTP_TIMEOUT"),
+    rule("windows.permanent", NetworkPermanent)
+        .decisive()
+        .code(&[
+            "WSAHOST_NOT_FOUND",
+            "WSANO_DATA",
+            "WSANO_RECOVERY",
+            "ERROR_WINHTTP_NAME_NOT_RESOLVED",
+            "ERROR_WINHTTP_SECURE_FAILURE",
+            "ERROR_WINHTTP_INVALID_URL",
+            "ERROR_INTERNET_NAME_NOT_RESOLVED",
+            "ERROR_INTERNET_INVALID_CA",
+            "ERROR_INTERNET_SEC_CERT_DATE_INVALID",
+            "ERROR_INTERNET_SEC_CERT_CN_INVALID",
+            "ERROR_INTERNET_SECURITY_CHANNEL_ERROR",
+            "CERT_E_UNTRUSTEDROOT",
+            "CERT_E_EXPIRED",
+            "CERT_E_CHAINING",
+            "CERT_E_CN_NO_MATCH",
+            "SEC_E_UNTRUSTED_ROOT",
+            "SEC_E_WRONG_PRINCIPAL",
+            "SEC_E_CERT_EXPIRED",
+            "SEC_E_ILLEGAL_MESSAGE",
+        ])
+        .example("CERT_E_UNTRUSTEDROOT"),
 ];

@@ -362,4 +362,38 @@ pub(super) const RULES: &[Rule] = &[
             r"\breceived sig(?:kill|term|segv|abrt|hup)\b",
         ])
         .example("the shell reports returncode=-9"),
+    // What a watchdog does not hear from, it ends.
+    rule("process.watchdog", ProcessDied)
+        .decisive()
+        .text(&[
+            r"\bwatchdog (?:timeout|timed out|expired|bark\w{0,3}|triggered|killed)\b",
+            r"\bfailed with result ['\x22`]?watchdog\b",
+            r"\breceived sig(?:quit|term|abrt|segv|kill|bus|ill) from a child\b",
+            r"\binterrupted by signal (?:[3-9]|1\d|2\d)\b",
+        ])
+        .not(&["interrupted by signal 2: SIGINT"])
+        .example("[TP3] Watchdog timeout (self.watchdog_timeout=300)"),
+    rule("process.memory", ProcessDied)
+        .code(&[
+            "STATUS_ACCESS_VIOLATION",
+            "STATUS_STACK_OVERFLOW",
+            "STATUS_HEAP_CORRUPTION",
+            "STATUS_STACK_BUFFER_OVERRUN",
+            "STATUS_DLL_NOT_FOUND",
+            "ERROR_NOT_ENOUGH_MEMORY",
+            "ERROR_OUTOFMEMORY",
+            "ERROR_COMMITMENT_LIMIT",
+            "CreateContainerConfigError",
+            "CreateContainerError",
+            "ContainerCannotRun",
+            "ContainerStatusUnknown",
+            "InvalidImageName",
+        ])
+        .text(&[
+            r"\b(?:double free|heap corruption|corrupted (?:size|top size|double-linked list|unsorted chunks))\b",
+            r"\bpaging file is too small\b",
+            r"\bnccl (?:error|operation failed|communicator was aborted|watchdog)\b",
+            r"\bunhandled cuda error\b",
+        ])
+        .example("free(): double free detected in tcache 2"),
 ];

@@ -2,7 +2,7 @@
 
 use crate::classify::rule::{Rule, connection, rule};
 use crate::kind::FailureKind::{
-    AuthError, InvalidRequest, NetworkTransient, Overloaded, ServerError, StreamInterrupted, Timeout,
+    AuthError, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded, ServerError, StreamInterrupted, Timeout,
 };
 
 pub(super) const RULES: &[Rule] = &[
@@ -76,4 +76,20 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[r"\b(?:proxy|tunnel\w{0,3}) (?:connection |response )?(?:failed|aborted|returned|error)?[^a-z0-9]{0,3}(?:response |with |status |http/1\.[01] |code ){0,2}\(?(?:500|502|503)\b"])
         .example("CONNECT tunnel failed, response 502"),
+    // Nothing of the answer had come.
+    connection("nginx.no_header", NetworkTransient)
+        .decisive()
+        .text(&[r"\bprematurely closed connection while reading response header\b"])
+        .example("upstream prematurely closed connection while reading response header from upstream"),
+    rule("nginx.no_upstream", ServerError)
+        .text(&[r"\bno live upstreams\b", r"\bno resolver defined to resolve\b"])
+        .example("no live upstreams while connecting to upstream"),
+    rule("nginx.no_peer", NetworkPermanent)
+        .decisive()
+        .text(&[r"\bno host allowed while connecting to upstream\b", r"\bhost not found in upstream\b"])
+        .example("no host allowed while connecting to upstream"),
+    rule("http2.refused", NetworkTransient)
+        .decisive()
+        .code(&["NGHTTP2_REFUSED_STREAM", "REFUSED_STREAM"])
+        .example("Stream closed with error code NGHTTP2_REFUSED_STREAM"),
 ];

@@ -27,19 +27,29 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
 
 /// A number written out at the start of `text`, and how many bytes it takes.
 fn number_word(text: &str) -> Option<(f64, usize)> {
-    const WORDS: [(&str, f64); 7] =
-        [("one", 1.0), ("two", 2.0), ("three", 3.0), ("five", 5.0), ("ten", 10.0), ("thirty", 30.0), ("sixty", 60.0)];
+    const WORDS: [(&str, f64); 9] = [
+        ("one", 1.0),
+        ("two", 2.0),
+        ("three", 3.0),
+        ("five", 5.0),
+        ("ten", 10.0),
+        ("thirty", 30.0),
+        ("sixty", 60.0),
+        ("an ", 1.0),
+        ("a ", 1.0),
+    ];
     let is_it = |word: &str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     WORDS.iter().find(|(word, _)| is_it(word)).map(|(word, number)| (*number, word.len()))
 }
 
-/// Hours, minutes and seconds: `23:10:05`.
+/// Hours, minutes and seconds, perhaps after a number of days: `23:10:05`, `1.21:00:00`.
 pub(super) fn span(text: &str) -> Option<Duration> {
+    let (days, hours) = text.split_once('.').unwrap_or(("0", text));
     let mut seconds = 0.0;
-    for part in text.split(':') {
+    for part in hours.split(':') {
         seconds = seconds * 60.0 + number(part)?;
     }
-    bounded(seconds)
+    bounded(number(days)? * 86_400.0 + seconds)
 }
 
 /// A date with its month by name; without a zone it counts as UTC: `Oct 7th, 2026 3:52 PM`.
@@ -59,10 +69,14 @@ fn unit_seconds(unit: &str) -> Option<f64> {
         "ns" => 1e-9,
         "us" => 1e-6,
         "ms" | "millisecond" | "milliseconds" => 1e-3,
-        "s" | "sec" | "secs" | "second" | "seconds" | "秒" => 1.0,
-        "m" | "min" | "mins" | "minute" | "minutes" | "分" | "分钟" => 60.0,
-        "h" | "hr" | "hrs" | "hour" | "hours" | "小时" | "个小时" => 3600.0,
-        "d" | "day" | "days" | "天" => 86_400.0,
+        "s" | "sec" | "secs" | "second" | "seconds" | "秒" | "초" | "sekunde" | "sekunden" | "seconde" | "secondes"
+        | "segundo" | "segundos" => 1.0,
+        "m" | "min" | "mins" | "minute" | "minutes" | "分" | "分钟" | "분" | "minuten" | "minuto" | "minutos" => {
+            60.0
+        }
+        "h" | "hr" | "hrs" | "hour" | "hours" | "小时" | "个小时" | "時間" | "시간" | "stunde" | "stunden"
+        | "heure" | "heures" | "hora" | "horas" => 3600.0,
+        "d" | "day" | "days" | "天" | "日" | "일" | "tag" | "tagen" | "jour" | "jours" => 86_400.0,
         "week" | "weeks" => 7.0 * 86_400.0,
         "month" | "months" => 30.0 * 86_400.0,
         _ => return None,

@@ -358,4 +358,30 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bdocker login\b|\bnpm login\b|\bgh auth\b|\baws sso login\b|\bgcloud auth\b|\baz login\b",
         ])
         .example("The caller is not on the allowlist"),
+    // The cloud's own word for an action that the role may not take.
+    rule("auth.action", AuthError)
+        .decisive()
+        .code(&["NotAuthorizedOrNotFound", "NotAuthenticated", "SignatureDoesNotMatch", "UnauthorizedSSOTokenError"])
+        .text(&[
+            r"\bnot authorized to perform\b",
+            r"\bdoes not have (?:authorization|permission) to perform\b",
+            r"\bauthorization failed or (?:the )?(?:requested )?resource not found\b",
+            r"\baadsts\d{5,7}\b",
+        ])
+        .example("Authorization failed or requested resource not found."),
+    rule("auth.unset", AuthError)
+        .class()
+        .text(&[
+            r"\b(?:token|key|credentials?|secret|api[-_]key|apikey|access[-_]token|password) (?:is |are |was |were |has |have )?(?:not|never) (?:yet )?(?:been )?(?:set|configured|loaded|initiali[sz]ed|available) in\b",
+            r"\b(?:github|copilot|oauth|session|bearer|auth|access|refresh|api) (?:token|key|cookie)s? (?:is |was |are )?(?:not set|unset|not loaded|not initiali[sz]ed|undefined|null)\b",
+            r"\b(?:admin |user |tenant )?consent (?:is |was )?(?:required|needed|missing)\b",
+        ])
+        .example("GitHub token not set in state"),
+    rule("auth.second_factor", AuthError)
+        .class()
+        .text(&[
+            r"\b(?:mfa|2fa|otp|two-factor|multi-factor|second factor)(?: \S{1,16})? (?:is |was )?(?:required|needed|missing|failed|expected)\b",
+            r"\bset (?:the |your )?['\x22`]?\w{2,30}_(?:token|api_key|key|secret)['\x22`]? (?:environment variable|env var|in your environment)\b",
+        ])
+        .example("MFA required"),
 ];

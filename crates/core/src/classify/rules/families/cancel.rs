@@ -125,4 +125,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bcancellation(?:error|exception)\b",
         ])
         .example("The upload got cancelled"),
+    // The one who waited left.
+    rule("cancel.waiting", Cancelled)
+        .decisive()
+        .text(&[r"\bwaiting for [^.;:]{1,60}: context cancell?ed\b", r"\bclient connection closed before (?:the )?server finished\b"])
+        .example("timed out waiting for llama runner to start: context canceled"),
+    rule("cancel.engine", Cancelled)
+        .code(&["TaskRevokedError", "CancelledRun", "CancelledTask", "CancelledByUser", "JobCancelled", "RunCancelled"])
+        .text(&[
+            r"\bcancell?ing (?:since|because|as a newer|statement due to user|due to (?:a |the )?(?:user|newer|conflict))\b",
+            r"\binterrupted, (?:exiting|stopping|shutting|quitting|aborting)\b",
+        ])
+        .not(&["ERROR: canceling statement due to statement timeout"])
+        .example("celery.exceptions.TaskRevokedError: revoked"),
 ];

@@ -144,4 +144,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmaximum (?:number of )?(?:\S{1,12} )?tokens\b~\b(?:is \d|of \d|exceed|allowed|supported)\b",
         ])
         .example("The passage exceeds the limit"),
+    rule("context.compaction", ContextLimit)
+        .text(&[
+            r"\b(?:compact|compaction|summari[sz]e|truncate|prune)\w{0,4}\b~\b(?:still|remains?) (?:over|above|too (?:long|large|big)|exceeds?)\b",
+            r"\bmax_seq_len\w{0,3} (?:is |was )?exceeded\b",
+        ])
+        .example("failed to compact conversation: still over the limit"),
 ];

@@ -94,13 +94,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bnot filled out the required use-case form\b",
-            r"\b(?:request|enable|grant|need) (?:model )?access (?:to|for) (?:this|the) model\b",
+            r"\b(?:request|please enable|must enable|grant|need) (?:model )?access (?:to|for) (?:this|the) model\b",
             r"\bmodel (?:is )?restricted\b",
             r"\b(?:do not|does not|don't|doesn't|not|no|without|lacks?|denied) (?:currently )?(?:have |has )?(?:been granted )?(?:the )?(?:permission|access|authorized|authorised|allowed|entitled|permitted)(?: to)?(?: access| use| invoke| call)? (?:to )?(?:the |this )?(?:requested |specified )?model\b",
             r"\baccess to (?:the |this )?model\b~(?:denied|not|restricted|granted|required|forbidden)",
             r"\b(?:can(?:not|'t)|unable to|not permitted to|not allowed to|not authorized to) (?:access|use|invoke|call) (?:the |this )?(?:\S{1,20} )?model\b",
             r"\b(?:you (?:do not|don't)|user) have access to (?:this|the) model\b",
-            r"\bmodel access (?:is )?(?:denied|not granted|not enabled)",
+            r"\bmodel access (?:is )?(?:denied(?:[.,;!]|$| for| by)|not granted|not enabled)",
             r"\bteam not allowed to access model|\bkey not allowed to access model",
             r"\bmodel\b(?:[^.;]|\.\S){0,80}\bnot (?:included|available|enabled|allowed|accessible|supported) (?:in|for|on|with|to|by|under|at|when) (?:your|this|the|current|free|you|a|api|using)",
         ])
@@ -160,4 +160,34 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:access|permission|request) (?:to|for|access to) (?:the |this |that )?(?:\S{1,40} )?model\b~\b(?:denied|required|needed|rejected|not)\b",
         ])
         .example("No adapter named quux is deployed"),
+    // Where a model or the function that serves it stands in its life.
+    rule("model.lifecycle", ModelUnavailable)
+        .decisive()
+        .code(&[
+            "ServiceModelDeprecating",
+            "ServiceModelDeprecated",
+            "ModelDeprecating",
+            "ModelRetired",
+            "ModelLegacy",
+            "ModelEndOfLife",
+            "EndpointPaused",
+            "EndpointStopped",
+            "EndpointSuspended",
+        ])
+        .text(&[
+            r"\bin (?:a |an |the )?['\x22`]?(?:deprecating|deprecated|retiring|retired|legacy|archived|decommissioned|end-of-life)['\x22`]? (?:state|status|phase|stage)\b",
+            r"\bcannot be used for new deployments\b",
+            r"\bdegraded function cannot be invoked\b",
+            r"\b(?:web |inference |serving |dedicated |model |serverless )?(?:endpoint|deployment|space|web function) (?:\S{1,40} )?(?:is|was|has been|are) (?:currently |now )?(?:stopped|paused|suspended|asleep|sleeping|hibernated|undeployed|shut down)\b",
+            r"\bmodal-http: (?:invalid function call|app\b~\b(?:stopped|not found|deleted))",
+        ])
+        .not(&["The deployment llama-8b is in a failed state"])
+        .example("modal-http: app for invoked web endpoint is stopped"),
+    rule("model.adapter", ModelUnavailable)
+        .class()
+        .text(&[
+            r"\b(?:lora|adapter|checkpoint|deployment|endpoint)(?: adapter)?(?: ['\x22`]?[\w./:-]{1,60}['\x22`]?)? (?:is |was )?(?:not loaded|being deleted|being removed|not deployed)\b",
+            r"\bno model provider (?:is |was )?configured\b",
+        ])
+        .example("lora adapter foo not loaded"),
 ];

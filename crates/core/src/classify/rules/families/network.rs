@@ -450,4 +450,25 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno overlap between\b~protocol",
         ])
         .example("The other side does not speak HTTP"),
+    // Words of TLS libraries that show one side refusing what the other presents.
+    rule("network.tls_refused", NetworkPermanent)
+        .decisive()
+        .code(&["UNRECOGNIZED_NAME", "ERR_SSL_UNRECOGNIZED_NAME_ALERT", "ERR_BAD_SSL_CLIENT_AUTH_CERT"])
+        .text(&[
+            r"\b(?:tlsv1|tls|ssl)\b~\bunrecognized[ _]name\b",
+            r"\bno subject alternative (?:dns |ip )?names?\b",
+            r"\bnot trust the (?:proxy|server|peer|root)'?s? ?(?:certificate|ca)\b",
+            r"\bpeer sent no certificates\b|\bno peer certificate\b",
+            r"\bexpecting server hello, got alert\b",
+            r"\bblocked by cors policy\b",
+            r"\bcaptive portal\b",
+        ])
+        .example("tlsv1 unrecognized name"),
+    connection("network.brokers", NetworkTransient)
+        .text(&[
+            r"\b(?:run|ran) out of available brokers\b|\bno ?brokers ?available\b",
+            r"\btunnel (?:was |is |has been )?(?:closed|lost|dropped|disconnected)\b",
+            r"\bdial unix \S{1,90}: connect: (?:no such file|connection refused|permission)",
+        ])
+        .example("kafka: client has run out of available brokers to talk to"),
 ];

@@ -363,4 +363,23 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bevent (?:out of order|order)\b|\bunexpected event order\b",
         ])
         .example("What came back is not valid YAML"),
+    // What the sampler or the agent's loop says of an answer that leads nowhere.
+    rule("output.stuck", BadOutput)
+        .code(&["malformed_tool_use", "malformed_response", "malformed_output", "repetition_detected", "output_parse_error"])
+        .text(&[
+            r"\b(?:advance|update|step)\w{0,3} (?:the )?fsm\b",
+            r"\bgrammar matcher\b~\b(?:failed|rejected|terminated)\b",
+            r"\brepetition (?:was |has been )?detected\b|\b(?:repetitive|repeating|degenerate) (?:output|tokens|text|response)s?\b~\b(?:detected|stopp\w{2,4}|abort\w{0,3})\b",
+            r"\b(?:infinite|endless|repeated|repeating) (?:loop|sequence|series) of (?:\S{1,12} )?(?:tool|function) calls\b",
+            r"\bended the response before (?:returning|producing|any|sending)\b",
+            r"\b(?:truncated|cut off|ended) before the (?:json|object|tool call|function call) (?:was |is )?(?:complete\w?|closed|finished)\b",
+        ])
+        .example("Generation failed with stop reason: malformed_tool_use"),
+    rule("output.shape", BadOutput)
+        .text(&[
+            r"\b(?:reading|accessing|indexing) (?:the )?['\x22`]?(?:response\.|resp\.|data\.|completion\.)?(?:choices|message\.content|candidates|output_text|content\[0\])",
+            r"\bcould not be applied: no (?:diff|patch|edit|change|match)",
+            r"\bdoes not contain any (?:json|tool call|code|xml|valid|function)\b",
+        ])
+        .example("IndexError: list index out of range when reading response.choices[0]"),
 ];

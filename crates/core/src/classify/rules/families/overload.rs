@@ -149,4 +149,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bscal(?:ing|ed) (?:up|from zero|to zero)\b",
         ])
         .example("The line is saturated"),
+    // Somebody else's request was more important, or there was no room to wait in.
+    rule("overload.dropped", Overloaded)
+        .decisive()
+        .code(&["REQUEST_DROPPED", "request_preempted", "queue_timeout_exceeded", "queue_size_exceeded", "BackPressureError"])
+        .text(&[
+            r"\brequests? (?:\S{1,40} )?(?:was |were |is |are |has been |have been |got )?(?:dropped|preempted|bumped|evicted) (?:\S{1,12} ){0,3}(?:exceeding|load|capacity|priority|another|backlog|backpressure)\b",
+            r"\brequest (?:was |has been |got )?preempted\b",
+            r"\b(?:aborted|preempted|evicted|cancell?ed|displaced|interrupted) by (?:a |another |some )?higher[- ]priority\b",
+            r"\bqueue (?:size|length|depth|budget|wait|capacity)(?: limit| budget)? (?:has been |was |is )?(?:exceeded|reached|exhausted|full)\b",
+            r"\bexceed(?:s|ed|ing) (?:the )?(?:\S{1,16} ){0,3}queue (?:size|length|depth|budget|limit|capacity)\b",
+        ])
+        .example("The request is aborted by a higher priority request."),
 ];

@@ -244,4 +244,36 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bfree[- ](?:tier|plan|trial|quota|limit)\b~\b(?:limit|exceed\w{0,3}|reached|exhausted|used|only|upgrade)\b",
         ])
         .example("The allowance was consumed"),
+    // Tokens of an account, not of a prompt.
+    rule("quota.tokens", QuotaExhausted)
+        .decisive()
+        .window()
+        .code(&[
+            "token_quota_reached",
+            "token_quota_exceeded",
+            "quota_reached",
+            "quota_limit_reached",
+            "request_quota_reached",
+            "usage_quota_exceeded",
+            "daily_limit_exceeded",
+            "monthly_limit_exceeded",
+            "daily_quota_exceeded",
+            "monthly_quota_exceeded",
+        ])
+        .text(&[
+            r"\b(?:daily|weekly|monthly|yearly|annual|per-day|lifetime|account|organi[sz]ation|team|workspace|tenant|plan|trial)(?:'s)? (?:tokens?|usage|request|message|api|compute) (?:limit|quota|budget|cap|allowance|allotment) (?:has been |was |is |already )?(?:exceeded|reached|hit|exhausted|used up|spent|over)\b",
+            r"\bresource quota (?:has been |was |is )?(?:exceeded|reached|exhausted)\b",
+            r"\b(?:tokens?|requests?|units?|calls?)(?:\(s\))? from (?:the |your )?quota (?:was|were|is) (?:rejected|refused|denied)\b",
+            r"\bexceed(?:s|ed)? (?:your |the |its )?(?:account|organi[sz]ation|team|project|workspace|user|plan)(?:'s)? (?:\S{1,12} )?(?:spend|spending|cost|budget|credit) (?:limit|cap)\b",
+        ])
+        .not(&["Token limit exceeded: 9000 tokens for this prompt"])
+        .example("Daily token limit exceeded Used: 3056133, Limit: 3000000"),
+    rule("quota.minutes", QuotaExhausted)
+        .decisive()
+        .text(&[
+            r"\b(?:monthly|weekly|daily|included|free|plan|build|actions|compute|gpu) (?:\S{1,12} )?(?:minutes|hours|units|generations|runs|builds|requests) (?:have been |has been |are |were )?(?:used up|exhausted|depleted|consumed|exceeded)\b",
+            r"\bout of [a-z]{3,12} usage until\b",
+            r"\bsuspended (?:for|due to|because of) (?:non-?payment|unpaid|an? (?:unpaid|overdue))",
+        ])
+        .example("Your monthly Actions minutes have been used up"),
 ];

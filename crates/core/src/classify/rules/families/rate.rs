@@ -154,4 +154,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bburst (?:limit|rate|capacity)\b",
         ])
         .example("You type too fast"),
+    rule("rate.slower", RateLimit)
+        .class()
+        .code(&["NGHTTP2_ENHANCE_YOUR_CALM", "ENHANCE_YOUR_CALM", "FLOOD_WAIT", "rate_limited_by_gateway"])
+        .text(&[
+            r"\bmax(?:imum)? (?:rpm|tpm|qps|rps|itpm|otpm|requests per \w{3,6}|tokens per \w{3,6}) (?:has been |was |is )?(?:exceeded|reached|hit)\b",
+            r"\bslow (?:down )?your (?:request )?(?:rate|requests|calls|pace)\b",
+            r"\b(?:ramp|send|make|issue) (?:\S{1,16} ){1,4}more slowly\b",
+        ])
+        .example("max RPM exceeded for this key"),
 ];

@@ -218,4 +218,35 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot found: /",
         ])
         .example("Those options are mutually exclusive"),
+    // The caller's own object did not pass the check; the model's would be a bad answer.
+    rule("request.validation", InvalidRequest)
+        .decisive()
+        .text(&[
+            r"\bvalidation errors? for \w{0,50}(?:request|requestparams|params|parameters|config|settings|payload|kwargs|body)\b",
+            r"\bparameter validation failed\b",
+            r"\binvalid json ?schema\b",
+            r"\b(?:error|failed|unable|cannot|could not|failure) (?:to )?(?:pars(?:e|ing)|compil(?:e|ing)|build(?:ing)?|convert(?:ing)?|load(?:ing)?) (?:the |a |this |your )?(?:\S{1,14} )?grammar\b",
+            r"\b(?:invalid|unsupported|bad) (?:\S{1,12} )?grammar\b|\bgrammar (?:is |was )?(?:invalid|not supported|error|compilation failed)\b",
+        ])
+        .not(&["1 validation error for Person"])
+        .example("parse: error parsing grammar: unknown escape"),
+    rule("request.provider", InvalidRequest)
+        .class()
+        .text(&[
+            r"\bprovider ['\x22`]?[\w./-]{1,40}['\x22`]? (?:is |was )?(?:not supported|unsupported|unknown|not recognized|not implemented|not registered|not a valid)\b",
+            r"\b(?:unknown|unsupported|invalid|unrecognized|no such) (?:llm |model |ai |api |inference )?provider\b",
+            r"\bllm provider not provided\b",
+            r"\bmax(?:imum)? number of [a-z_ ]{3,30} (?:is|allowed|per request|exceeded)\b",
+        ])
+        .example("ValueError: Provider 'featherless-ai' not supported."),
+    rule("request.shape", InvalidRequest)
+        .class()
+        .text(&[
+            r"\bonly one \S{1,14} (?:message|prompt|tool|image|file|choice|system prompt)s? (?:is|are|may be|can be) (?:allowed|supported|permitted|given)\b",
+            r"\b(?:audio|video|image|file|clip|recording) (?:is |was )?too (?:short|small|long)\b",
+            r"\b(?:vector |embedding )?dimensions? mismatch\b|\bdimension mismatch\b",
+            r"\bfield ['\x22`]?\w{1,40}['\x22`]? (?:doesn't|does not) exist on type\b",
+            r"\bnot compatible with (?:the |this )?(?:\S{1,20} )?(?:endpoint|api|operation|method)\b",
+        ])
+        .example("dimension mismatch: expected 1536, got 768"),
 ];

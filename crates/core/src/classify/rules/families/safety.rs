@@ -126,4 +126,23 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bterms of (?:service|use) violat",
         ])
         .example("NSFW"),
+    // Gateways that look for what should not leave the house.
+    rule("safety.detector", ContentFilter)
+        .decisive()
+        .code(&["guardrail_denied", "guardrails_violation", "GuardrailRaisedException", "hooks_failed", "pii_detected"])
+        .text(&[
+            r"\bguardrails? (?:\S{1,24} )?(?:has |have )?(?:denied|declined|refused|flagged|raised|stopped|disallowed)\b",
+            r"\b(?:ssn|pii|phi|pci|credit cards?(?: numbers?)?|social security numbers?|secrets?|api keys?|email addresses|personal (?:data|information)|sensitive data|profanity|toxicity|toxic language|competitors?|gibberish|hate speech|jailbreak|prompt injection|malicious code) (?:was |were |has been |have been )?(?:detected|found|identified)(?: in (?:the |your |this )?(?:prompt|input|request|message|output|response|completion|content|text|user)|[.!,;]|$)",
+            r"\b(?:lakera|llama ?guard|presidio|prompt ?guard|shieldgemma|model armor|content safety|aporia|pangea|prisma airs|nemo ?guardrails|acuvity|azure prompt shield|granite guardian)\b~\b(?:flagged|blocked|detected|denied|rejected|violations?|unsafe)\b",
+        ])
+        .not(&["Found an email address in the form", "No secrets were found by the scanner"])
+        .example("Guardrail denied the request: SSN detected in prompt."),
+    // Short words of moderation: what was stopped, and for what.
+    rule("safety.stopped", ContentFilter)
+        .text(&[
+            r"\b(?:image|video|audio|prompt|output|response|answer|generation|text|content|request)s? (?:\S{1,14} )?(?:was |were |is |has been |have been |got )?(?:rejected|stopped|filtered|removed|flagged|blocked|withheld)(?: by| for| because| as|:| due to)? (?:it |they |of |a |an |the |our |may |might |could |contains? |contain |potential(?:ly)? |possible ){0,4}(?:minors?|profanity|copyright\w{0,3}|violen(?:ce|t)|sexual|nudity|hate|self-harm|celebrit\w{1,3}|public figures?|moderat\w{2,4}|safety|weapons?|gore|extremis[mt])\b",
+            r"\bgenerated (?:image|video|audio)s? (?:was |were |has been |have been )?(?:filtered|blocked|withheld|removed)\b",
+            r"\bmoderation: (?:blocked|flagged|rejected|denied)\b",
+        ])
+        .example("The image was rejected because it may contain a minor"),
 ];

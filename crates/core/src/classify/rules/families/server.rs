@@ -121,6 +121,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bon our (?:side|end|servers?)\b",
             r"\b(?:ran|running) into (?:a|an|some) (?:\S{1,14} )?(?:problem|issue|error|trouble|difficulties)\b",
             r"\bapplication error\b",
+            r"\b(?:unexpected|unknown|unhandled) error has (?:occurred|happened)\b",
             r"\b(?:we|server|service|system|api|provider|upstream|backend) (?:have |has |is |are |were |was )?(?:encountered|experienced|experiencing|having|hit|hitting) (?:a |an |some )?(?:\S{1,14} ){0,2}(?:problems?|issues?|errors?|difficulties|outage|failure|exception)\b",
             r"\btechnical (?:difficulties|issues?|problems?)\b",
             r"\bwent wrong\b",
@@ -144,4 +145,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bserver returned (?:an )?error\b",
         ])
         .example("Sorry, there was a problem on our side"),
+    rule("server.console", ServerError)
+        .decisive()
+        .text(&[
+            r"\b(?:completion|generation|request|prediction|inference) aborted\. (?:please )?check the server\b",
+            r"\b(?:see|check) the server(?:'s)? (?:console|logs?) for\b",
+        ])
+        .example("Chat completion aborted. Please check the server console."),
+    rule("server.threw", ServerError)
+        .class()
+        .code(&["NullPointerException", "NullReferenceException"])
+        .text(&[
+            r"\bworker threw exception\b",
+            r"\bapplication failed to respond\b",
+            r"\bunable to (?:process|handle|complete|fulfil\w?) (?:your |the |this )?request (?:at this time|right now|at the moment)\b",
+            r"\bdatabase error\b",
+        ])
+        .example("Error 1101 Worker threw exception"),
 ];

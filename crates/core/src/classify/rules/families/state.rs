@@ -170,4 +170,43 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "StaleSession",
         ])
         .example("This server does not know the sandbox"),
+    // Resources that are named by their path.
+    rule("state.named", StateLost)
+        .decisive()
+        .text(&[
+            r"\b(?:files|cachedcontents|operations|batches|sessions|uploads|threads|conversations|interactions|responses|containers|sandboxes|checkpoints|jobs)/[\w.-]{2,90}['\x22`]? (?:has |is |was |had |have )?(?:already |since )?(?:been )?(?:expired|deleted|purged|gone|evicted|not found|no longer (?:exists|available|valid))\b",
+            r"\b(?:session|sandbox|conversation|thread|container|kernel) (?:\S{1,40} )?is not (?:in )?(?:an? )?['\x22`]?active(?: state|['\x22`]|[.,]|$)",
+        ])
+        .example("cachedContents/abc-123 has expired"),
+    // Engines that keep runs, cursors and memberships for their callers.
+    rule("state.engine", StateLost)
+        .decisive()
+        .code(&[
+            "INTERACTION_NOT_RESUMABLE",
+            "NOT_RESUMABLE",
+            "run_not_resumable",
+            "WorkflowNotFound",
+            "WorkflowNotFoundError",
+            "WorkflowExecutionAlreadyCompleted",
+            "WorkflowExecutionAlreadyCompletedError",
+            "SESSION_NOT_FOUND_EXCEPTION",
+            "session_binding_mismatch",
+            "REBALANCE_IN_PROGRESS",
+            "FENCED_INSTANCE_ID",
+            "CursorNotFound",
+            "ChangeStreamHistoryLost",
+            "NOSCRIPT",
+        ])
+        .text(&[
+            r"\bworkflow (?:execution |run |instance )?(?:\S{1,40} )?(?:is |was |has )?(?:already (?:completed|closed|finished|terminated)|not found|does not exist)\b",
+            r"\bnot (?:a )?(?:part|member) of (?:an |the )?active group\b",
+            r"\brevision has been compacted\b",
+            r"\bresume (?:token|point|cursor|id|handle) (?:\S{1,40} )?(?:was |is |has )?(?:not found|invalid|expired|no longer)\b",
+            r"\bno (?:\S{1,14} )?(?:state|checkpoint|history|snapshot|memory) (?:was |is |were )?(?:found|available|stored|saved) for (?:this |the )?(?:thread|session|conversation|run|task|agent|user|workflow)",
+            r"\b(?:cannot|could not|couldn't|can't|unable to|failed to) (?:resume|restore|rehydrate|reattach to|re-attach to|reconnect to) (?:the |this |a |your |previous |existing ){0,3}(?:session|conversation|thread|run|workflow|chat|task|sandbox|container|job)\b",
+            r"\bis not a working tree\b",
+            r"\b(?:thread|session|conversation|container|run|sandbox|checkpoint|batch)_id\b(?: \S{1,60})? (?:has no saved|is expired|has expired|not in|is unknown|is not known)\b",
+            r"\bsaved (?:progress|state|session) (?:cannot|could not|can't) be (?:verified|restored|loaded|read)\b",
+        ])
+        .example("workflow execution already completed"),
 ];

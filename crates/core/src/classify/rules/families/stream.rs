@@ -131,4 +131,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bconnection (?:prematurely )?closed during response\b",
         ])
         .example("The answer broke off"),
+    rule("stream.while_reading", StreamInterrupted)
+        .text(&[r"\bclosed while (?:receiving|streaming|downloading|transferring) (?:the )?(?:data|body|response|content|stream)\b"])
+        .example("ClientException: Connection closed while receiving data"),
+    // Every dialect has an event that ends an answer; it did not come.
+    rule("stream.no_end", StreamInterrupted)
+        .text(&[
+            r"\bunterminated (?:sse )?(?:event|stream|message|response)\b",
+            r"\b(?:message_stop|message_end|finish_reason|response\.completed|done event|stop event|final event|end event|terminal event) (?:was |were |is )?(?:not|never) (?:received|seen|sent|emitted)\b",
+            r"\b(?:never|not) (?:received|saw|got|seen) (?:a |an |the |any )?(?:message_stop|finish_reason|response\.completed|done|stop|final|end|terminal)(?: event| marker| signal| chunk)\b",
+            r"\bwithout (?:a |an |any |the |its )?(?:explicit |terminal |final |closing |proper )?(?:finish_reason|finish event|finish reason|message_stop|stop event|terminal event|end event|done event|completion event|end marker)\b",
+            r"\bstream (?:was |is |has been |got )?(?:closed|terminated|dropped|ended) by (?:the |a )?(?:server|remote|upstream|provider|peer|host|proxy|gateway|backend)\b",
+        ])
+        .example("Z.AI SSE stream ended with an unterminated event"),
 ];

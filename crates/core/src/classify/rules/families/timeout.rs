@@ -135,10 +135,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btakes too long\b",
             r"\btime limit of\b",
             r"\breason: :timeout\b",
-            r"\bwatchdog\b~\b(?:timeout|expired|fired|triggered)\b",
+            r"\bwatchdog\b~\b(?:timeout|fired)\b",
             r"\bkilled after \d{1,6} ?(?:s|sec|seconds|minutes|ms)\b",
             r"\bgave up (?:waiting )?after \d",
             r"\b(?:response|header|first byte|server|upstream) (?:read |wait )?time(?:d)? ?-?out\b",
         ])
         .example("The worker gave up after 30 attempts of waiting"),
+    connection("timeout.awaiting", Timeout)
+        .text(&[r"\btimeout (?:awaiting|waiting on|while awaiting)\b", r"\bno recent network activity\b"])
+        .example("Timeout awaiting 'response' for 30000ms"),
 ];

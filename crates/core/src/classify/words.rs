@@ -1,0 +1,214 @@
+//! The words of a text: where they begin, and a rough note of which there are.
+//!
+//! Every byte of a text passes through here, so it is read once and looked up in a table; what a
+//! word consists of is found out only where it is no plain one.
+
+use std::ops::Range;
+
+use super::phrase::{BEYOND_NOTE, NOTE_BITS, head, long_note, note};
+use super::text::Text;
+
+/// Names of fields that are left out.
+const PLAIN_FIELDS: &[&[u8]] = &[b"error", b"message", b"type", b"code", b"param"];
+
+/// Where the words of a text begin, and a rough note of which words there are.
+pub(super) struct Words {
+    starts: Vec<u32>,
+    noted: [u64; NOTE_BITS / 64],
+}
+
+impl Words {
+    /// None yet.
+    pub(super) fn new() -> Self {
+        Self { starts: Vec::new(), noted: [0; NOTE_BITS / 64] }
+    }
+
+    /// Where they begin, in order.
+    pub(super) fn starts(&self) -> &[u32] {
+        &self.starts
+    }
+
+    /// Reads `text` once. Calls `report` with every word that may be a code, in which joints count
+    /// as letters, and whether it has the shape of one. Without that shape it stands where the value
+    /// of a field may.
+    pub(super) fn read(&mut self, text: &Text, mut report: impl FnMut(Range<usize>, bool)) {
+        let shown = text.shown.as_slice();
+        self.starts.reserve(shown.len() / 4 + 1);
+        let mut address_end = 0;
+        // What before a word makes it a value: a quote, or a separator that a blank may follow.
+        let mut before = 0;
+        let mut at = 0;
+        while let Some(byte) = shown.get(at) {
+            let start = at;
+            at += 1;
+            let first = CLASSES[usize::from(*byte)];
+            if first & WORD == 0 {
+                if *byte == b' ' {
+                    before &= SEPARATOR;
+                    continue;
+                }
+                before = first & (SEPARATOR | QUOTE);
+                if *byte == b':' && shown[at..].starts_with(b"//") {
+                    address_end = start + address_len(&shown[start..]);
+                } else if first == BEYOND && start >= address_end {
+                    self.noted[BEYOND_NOTE / 64] |= 1 << (BEYOND_NOTE % 64);
+                    self.note(start, &text.lower);
+                }
+                continue;
+            }
+            let mut others = 0;
+            let mut next = 0;
+            while let Some(byte) = shown.get(at) {
+                next = *byte;
+                let class = CLASSES[usize::from(next)];
+                if class & WORD == 0 {
+                    break;
+                }
+                others |= class;
+                at += 1;
+            }
+            let is_field = matches!(next, b'"' | b'\'') && shown.get(at + 1) == Some(&b':');
+            // The words of an address say nothing, nor do the names of fields that every error has.
+            if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&text.lower[start..at])) {
+                // Every word may begin with a capital.
+                if others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0 {
+                    self.note(start, &text.lower);
+                } else {
+                    self.note_parts(start..at, text);
+                }
+            }
+            let is_shaped = ((first & JOINT) | (others & (JOINT | CAPITAL))) != 0;
+            if (is_shaped || before != 0) && !is_field {
+                report(start..at, is_shaped);
+            }
+            before = 0;
+        }
+    }
+
+    /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
+    /// `rate_limit` is none.
+    fn note_parts(&mut self, word: Range<usize>, text: &Text) {
+        let mut before = 0;
+        for at in word {
+            let class = CLASSES[usize::from(text.shown[at])];
+            if class == before && class != CAPITAL {
+                continue;
+            }
+            let begins = match class {
+                SMALL => before & (CAPITAL | JOINT) == 0,
+                CAPITAL => {
+                    before & (CAPITAL | JOINT) == 0 || text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase)
+                }
+                DIGIT => true,
+                _ => false,
+            };
+            if begins {
+                self.note(at, &text.lower);
+            }
+            before = class;
+        }
+    }
+
+    fn note(&mut self, at: usize, lower: &[u8]) {
+        self.starts.push(at as u32);
+        let head = head(&lower[at..]);
+        for note in [note(head), long_note(head)] {
+            self.noted[note / 64] |= 1 << (note % 64);
+        }
+    }
+
+    /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
+    pub(super) fn may_hold(&self, mut needs: &[u16]) -> bool {
+        while let Some((len, lists)) = needs.split_first() {
+            let (notes, others) = lists.split_at(usize::from(*len));
+            if !notes.iter().any(|note| self.is_noted(*note)) {
+                return false;
+            }
+            needs = others;
+        }
+        true
+    }
+
+    /// Whether one of a few notes is there.
+    pub(super) fn has_any(&self, [first, second, third, fourth]: [u16; 4]) -> bool {
+        self.is_noted(first)
+            || second != first && (self.is_noted(second) || self.is_noted(third) || self.is_noted(fourth))
+    }
+
+    fn is_noted(&self, note: u16) -> bool {
+        self.noted[usize::from(note / 64) % (NOTE_BITS / 64)] >> (note % 64) & 1 != 0
+    }
+}
+
+/// Classes of bytes, as far as words go; all others are zero.
+const SMALL: u8 = 1;
+const CAPITAL: u8 = 1 << 1;
+const DIGIT: u8 = 1 << 2;
+const JOINT: u8 = 1 << 3;
+const HYPHEN: u8 = 1 << 4;
+/// What a word consists of.
+const WORD: u8 = SMALL | CAPITAL | DIGIT | JOINT | HYPHEN;
+/// The first byte of a letter beyond ASCII, which is a word of its own.
+const BEYOND: u8 = 1 << 5;
+const SEPARATOR: u8 = 1 << 6;
+const QUOTE: u8 = 1 << 7;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' => SMALL,
+            b'A'..=b'Z' => CAPITAL,
+            b'0'..=b'9' => DIGIT,
+            b'_' => JOINT,
+            b'-' => HYPHEN,
+            0xc2.. => BEYOND,
+            b':' | b'=' => SEPARATOR,
+            b'"' | b'\'' => QUOTE,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// How far an address goes on after its scheme.
+fn address_len(shown: &[u8]) -> usize {
+    shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
+        let mut words = Words::new();
+        words.read(&text, |_, _| {});
+        let rest = |at: &u32| String::from_utf8_lossy(&text.shown[*at as usize..]).chars().take(3).collect();
+        words.starts().iter().map(rest).collect()
+    }
+
+    #[test]
+    fn words_begin_at_capitals_digits_and_other_scripts() {
+        assert_eq!(words("Rate limit"), ["Rat", "lim"]);
+        assert_eq!(words("APIError rate_limit gpt-4o"), ["API", "Err", "rat", "gpt", "4o", "o"]);
+        assert_eq!(words("余额 low"), ["余额 ", "额 l", "low"]);
+    }
+
+    #[test]
+    fn addresses_and_plain_fields_say_nothing() {
+        assert_eq!(words(r#"{"message":"see https://a.test/rate-limit now"}"#), ["see", "htt", "now"]);
+    }
+
+    #[test]
+    fn a_word_may_be_a_code_by_its_shape_or_its_place() {
+        let text = r#"plain RateLimit x_y, "code": "tokens" name=oops and: last"#;
+        let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
+        let mut reported = Vec::new();
+        Words::new().read(&text, |word, shaped| reported.push((text.shown[word].to_vec(), shaped)));
+        let reported: Vec<_> = reported.iter().map(|(word, shaped)| (str::from_utf8(word).unwrap(), *shaped)).collect();
+        assert_eq!(reported, [("RateLimit", true), ("x_y", true), ("tokens", false), ("oops", false), ("last", false)]);
+    }
+}
