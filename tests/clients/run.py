@@ -72,7 +72,7 @@ def sdk_cases(client, api):
         yield f"{client}: {feature}", sdk_answer, (client, feature, [([dialect], answer)], wanted)
         for other in FOREIGN[dialect] if TRANSLATES else []:
             targets = [([dialect], FAULTS["500"]), ([other], answer)]
-            yield f"{client}: {feature}: by {other}", sdk_answer, (client, feature, targets, wanted, chain(dialect, other))
+            yield f"{client}: {feature}: by {other}", sdk_answer, (client, feature, targets, wanted, [MODELS[other]])
     for fault, spec in FAULTS.items():
         for feature in ["chat", "stream"]:
             if feature == "chat" and fault in STREAMS_ONLY:
@@ -81,10 +81,6 @@ def sdk_cases(client, api):
             yield f"{client}: {feature}: {fault}: rescued", sdk_answer, (client, feature, targets, FEATURES[feature][1])
             if fault != "no end" or api not in WHOLE_WITHOUT_END:
                 yield f"{client}: {feature}: {fault}: dead", sdk_dead, (client, feature, targets[:1])
-
-
-def chain(dialect, other):
-    return {MODELS[dialect]: MODELS[other]}
 
 
 def sdk_ask(stage, runner, targets, client, feature, stream="fast", chain=None):
@@ -140,16 +136,16 @@ def agent_cases(name, agent):
     dialect, tool = DIALECTS[agent["api"]], agent["tool"]
     turn = agent["requests"] + 1
     yield f"{name}: tool", agent_turn, (name, turn, [([dialect], tool)], None)
-    for fault, spec in FAULTS.items():
+    for number, (fault, spec) in enumerate(FAULTS.items()):
         more = turn + (fault in ASKED_AGAIN)
         targets = [([dialect], f"{spec} {tool}"), ([dialect], tool)]
         yield f"{name}: tool: {fault}: rescued", agent_turn, (name, more, targets, None)
         if fault != "no end" or agent["api"] not in WHOLE_WITHOUT_END:
             yield f"{name}: tool: {fault}: dead", agent_dead, (name, targets[:1])
         if TRANSLATES:
-            other = FOREIGN[dialect][len(fault) % 2]
+            other = FOREIGN[dialect][number % 2]
             targets = [([dialect], f"{spec} {tool}"), ([other], tool)]
-            yield f"{name}: tool: {fault}: rescued by {other}", agent_turn, (name, more, targets, chain(dialect, other))
+            yield f"{name}: tool: {fault}: rescued by {other}", agent_turn, (name, more, targets, [MODELS[other]])
 
 
 def agent_run(stage, name, targets, chain=None, attempts_max=None):

@@ -100,9 +100,9 @@ class Stage:
         self.rest.close()
 
     def scene(self, targets, stream="fast", chain=None):
-        """`targets`: (dialects, script) in the order in which they are asked; `chain`: model to model."""
+        """`targets`: (dialects, script) in the order in which they are asked; `chain`: the models behind the one asked for."""
         with self.lock:
-            return Scene(self, f"case-{next(self.numbers)}", targets, stream, chain or {})
+            return Scene(self, f"case-{next(self.numbers)}", targets, stream, chain or [])
 
 
 class Scene:
@@ -122,8 +122,9 @@ class Scene:
             self.script(number, script)
             for dialect in dialects:
                 config += f'[endpoints.{dialect}-{number}]\ndialect = "{dialect}"\nurl = "{self.url(number)}"\n'
-        for model, other in self.chain.items():
-            config += f'[models."{model}"]\nfallback = ["{other}"]\n'
+        if self.chain:
+            # For every model: some agents use more than one.
+            config += f"[projects.default]\nchain = {json.dumps(self.chain)}\n"
         Path(self.folder, "steadfast.toml").write_text(config + POLICY.format(stream=self.stream))
         self.process = started([self.stage.binary, "serve", "--drain", "1"], self.folder, f"{self.base}/health",
                                environment(self.home))
