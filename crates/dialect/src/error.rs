@@ -72,6 +72,18 @@ pub fn looks_like_overflow(text: &str) -> bool {
     PHRASES.iter().any(|phrase| text.contains(phrase))
 }
 
+/// The words of an error event as Google's own JavaScript SDK hears them: bare, and in a piece of their own.
+///
+/// It passes over an error inside of an event, and Gemini CLI 0.61 then takes an answer that follows a tool's result for
+/// whole. Sent before the event, the bare words make it ask again; google-genai for Python raises on either, the Vercel AI SDK
+/// hears the event alone (all seen 2026-11).
+pub fn bare(format: Format, framing: Framing, event: &[u8]) -> Option<&[u8]> {
+    match (format, framing) {
+        (Format::Gemini, Framing::Sse) => event.strip_prefix(b"data: "),
+        _ => None,
+    }
+}
+
 /// How the vendors name a kind.
 struct Names {
     openai_type: &'static str,

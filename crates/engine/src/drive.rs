@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use steadfast_core::policy::StreamMode;
 use steadfast_core::recovery::Attempt;
 use steadfast_dialect::splice::{self, Mode, Splice};
-use steadfast_dialect::{Family, Format, Frames, Framing, Operation as Asked, Seen, Watch};
+use steadfast_dialect::{Family, Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
 use tokio::sync::oneshot;
 
 use crate::attempt::{self, Began, HELD_BYTES_MAX, Opened, Whole};
@@ -20,6 +20,9 @@ use crate::relay::Out;
 use crate::reply::{Reply, ReplyBody, Verdict, passes_back};
 use crate::snapshot::asked_in;
 use crate::trouble::Trouble;
+
+/// Two pieces that must be read one at a time are sent this far apart: only the last words of a failure are.
+const APART: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// After a stream's terminal event, what belongs to it comes at once.
 const TAIL: std::time::Duration = std::time::Duration::from_millis(500);
@@ -453,7 +456,13 @@ async fn fail(operation: &Operation, verdict: &Verdict, format: Format, open: Op
         return out.answer(reply);
     }
     let fresh = Watch::new(format);
-    out.send(verdict.event(&operation.call, format, open.unwrap_or(&fresh))).await;
+    let event = verdict.event(&operation.call, format, open.unwrap_or(&fresh));
+    if let Some(bare) = error::bare(format, operation.call.envelope.framing, &event) {
+        tokio::time::sleep(APART).await;
+        out.send(event.slice_ref(bare)).await;
+        tokio::time::sleep(APART).await;
+    }
+    out.send(event).await;
 }
 
 /// Nobody is there to read it.
