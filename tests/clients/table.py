@@ -37,11 +37,6 @@ TRANSLATES = True
 # Cases that fail today for a known reason: a pattern of names, and what they wait for.
 OWNER = "one retry owner"
 AWAITING = {
-    "ai-sdk *: dead": OWNER,
-    "claude: tool: no end: dead": OWNER,
-    "codex: *: dead": OWNER,
-    "gemini: *: dead": OWNER,
-    "opencode: *: dead": OWNER,
     # It has no session by which to remember that the target broke off.
     "gemini: tool: cut: rescued*": OWNER,
     "gemini: tool: no end: rescued*": OWNER,
