@@ -23,6 +23,9 @@ pub struct Client {
     pub finals: BTreeMap<Trigger, Told>,
     /// Whether it is told when to come back.
     pub retry_after: bool,
+    /// Whether a final failure that is told with another status says why. Some clients look for words in it, and ask
+    /// again at "rate limit" or "500" whatever the status.
+    pub says_why: bool,
     /// How long it waits for a response to begin.
     pub waits: Option<Duration>,
     /// How long the head of a stream is held back, so that a failure still has a status of its own;
@@ -88,6 +91,7 @@ struct Row {
     signs: &'static [&'static str],
     finals: &'static [(Trigger, Told)],
     retry_after: bool,
+    says_why: bool,
     waits_s: Option<u64>,
     head_wait_s: Option<u64>,
     session: &'static [&'static str],
@@ -109,6 +113,9 @@ const HEAD_WAIT_S: Option<u64> = Some(50);
 /// A plain refusal: these know no other word for "do not come again".
 const PLAIN_REFUSAL: &[(Trigger, Told)] = &[(Trigger::Default, told(400))];
 
+/// The same in words that none is found in.
+const BARE_REFUSAL: &[(Trigger, Told)] = &[(Trigger::Default, told_as(400, FailureKind::InvalidRequest))];
+
 /// Keeps its status; `x-should-retry: false` does the rest.
 const AS_IT_IS: &[(Trigger, Told)] = &[];
 
@@ -117,6 +124,7 @@ const SDK: Row = Row {
     signs: &[],
     finals: AS_IT_IS,
     retry_after: true,
+    says_why: true,
     // They announce 600 s, each request its own.
     waits_s: Some(600),
     head_wait_s: HEAD_WAIT_S,
@@ -154,6 +162,7 @@ const ROWS: &[Row] = &[
             (Trigger::Default, told_as(429, FailureKind::Overloaded)),
         ],
         retry_after: false,
+        says_why: true,
         waits_s: Some(400),
         // An error event ends its turn as well as a status does.
         head_wait_s: None,
@@ -184,7 +193,8 @@ const ROWS: &[Row] = &[
     Row {
         name: "opencode",
         signs: &["user-agent: opencode/", "x-opencode-session", "x-session-affinity"],
-        finals: PLAIN_REFUSAL,
+        finals: BARE_REFUSAL,
+        says_why: false,
         waits_s: Some(300),
         session: &["x-session-id", "x-opencode-session", "x-session-affinity"],
         project: &["x-opencode-project"],
@@ -229,6 +239,7 @@ impl Client {
             signs: row.signs.iter().map(|sign| Sign::parse(sign)).collect(),
             finals: row.finals.iter().copied().collect(),
             retry_after: row.retry_after,
+            says_why: row.says_why,
             waits: row.waits_s.map(Duration::from_secs),
             head_wait: row.head_wait_s.map(Duration::from_secs),
             heartbeat: Heartbeat::Format,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use steadfast_core::Instant;
-use steadfast_core::world::Endpoint;
+use steadfast_core::world::{Endpoint, Session};
 
 use crate::journal::Kept;
 use crate::key::Key;
@@ -26,7 +26,7 @@ const REST_MAX: Duration = Duration::from_secs(15);
 const SAID_MAX: Duration = Duration::from_secs(60);
 
 /// A turn that broke off half way is repeated for a good reason, this many times.
-const BREAKS_FREE: u32 = 2;
+const BREAKS_FREE: u32 = 1;
 
 /// After this long the same request is a new one.
 const REPEAT_WITHIN: Duration = Duration::from_secs(120);
@@ -54,6 +54,8 @@ pub(crate) struct Failed {
     pub(crate) broke_off: bool,
     /// Who failed it: somebody else's success there ends the first rest.
     pub(crate) endpoints: Vec<Arc<Endpoint>>,
+    /// Whose it was, and what that remembers of its targets.
+    pub(crate) session: Arc<Session>,
 }
 
 /// What is known of a request that comes in.
@@ -80,6 +82,8 @@ pub(crate) struct Repeat {
     pub(crate) of: Arc<str>,
     /// How many times it has come again.
     pub(crate) number: u32,
+    /// The session it failed in: a client that names none goes on in it.
+    pub(crate) session: Arc<Session>,
 }
 
 #[derive(Debug)]
@@ -87,6 +91,7 @@ struct Entry {
     request: Arc<str>,
     answer: Kept,
     endpoints: Vec<Arc<Endpoint>>,
+    session: Arc<Session>,
     failed: Instant,
     until: Instant,
     /// How many times it failed.
@@ -113,6 +118,7 @@ impl Failures {
             request: before.as_ref().map_or(failed.request, |entry| Arc::clone(&entry.request)),
             answer: failed.answer,
             endpoints: failed.endpoints,
+            session: failed.session,
             failed: now,
             until: now + rest,
             strikes,
@@ -135,7 +141,8 @@ impl Failures {
         }
         entry.repeats += 1;
         entry.charged += u32::from(charge());
-        let repeat = Repeat { key, of: Arc::clone(&entry.request), number: entry.repeats };
+        let (of, session) = (Arc::clone(&entry.request), Arc::clone(&entry.session));
+        let repeat = Repeat { key, of, number: entry.repeats, session };
         if entry.rests(now) {
             let (answer, rest) = (entry.answer.clone(), entry.until.since(now));
             return Recall::Answer { repeat, answer, rest };

@@ -93,7 +93,10 @@ impl Operation {
         let session = match &call.session {
             _ if plain => Arc::new(Session::new(None)),
             Some(id) => engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now),
-            None => Arc::new(Session::new(configured.usd_micros_per_session)),
+            None => match &repeat {
+                Some(repeat) => Arc::clone(&repeat.session),
+                None => Arc::new(Session::new(configured.usd_micros_per_session)),
+            },
         };
         let plan = Plan {
             needs: if plain { Needs { free: true, ..Needs::default() } } else { needs(&call) },
@@ -296,6 +299,7 @@ impl Operation {
             retry_after: verdict.retry_after,
             broke_off: verdict.broke_off,
             endpoints: self.judged_endpoints(verdict.kind),
+            session: Arc::clone(&self.recovery.plan().session),
         };
         let (engine, key) = (&self.engine, self.repeat.as_ref().map(|repeat| repeat.key));
         let key = key.unwrap_or_else(|| engine.keys.of(&self.call));

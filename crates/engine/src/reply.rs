@@ -13,7 +13,7 @@ use steadfast_dialect::{Format, Watch, error};
 
 use crate::call::Call;
 use crate::relay::Relay;
-use crate::shape::shape;
+use crate::shape::{shape, shape_of_event};
 use crate::trouble::Trouble;
 
 /// Names the request in every answer.
@@ -130,7 +130,7 @@ impl Verdict {
 
     /// The same as the last words of a stream whose head is out.
     pub(crate) fn event(&self, call: &Call, format: Format, open: &Watch) -> Bytes {
-        let shape = shape(&call.client, self);
+        let shape = shape_of_event(&call.client, self);
         error::event(format, call.envelope.framing, &shape.words(&call.id), open).into()
     }
 }

@@ -16,6 +16,9 @@ use crate::reply::{Verdict, whole_seconds};
 /// Beyond a minute clients do opposite things: some sleep for hours, some come at once.
 const RETRY_AFTER_S_MAX: u64 = 60;
 
+/// What is said where the reason would be taken for an invitation.
+const BARE: &str = "Steadfast gave up on this request. The command `steadfast why` tells what happened.";
+
 /// A final failure as it is told.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shape<'a> {
@@ -38,7 +41,17 @@ impl Shape<'_> {
 
 /// How this client is told of this verdict.
 pub(crate) fn shape<'a>(client: &Client, verdict: &'a Verdict) -> Shape<'a> {
-    let told = told(client, verdict);
+    with(told(client, verdict), client, verdict)
+}
+
+/// How it is told inside of a stream. After a break half way only the client can ask again, and it
+/// should: its session then goes elsewhere. So it is not told in the words it stops at.
+pub(crate) fn shape_of_event<'a>(client: &Client, verdict: &'a Verdict) -> Shape<'a> {
+    let told = if verdict.broke_off { Told::default() } else { told(client, verdict) };
+    with(told, client, verdict)
+}
+
+fn with<'a>(told: Told, client: &Client, verdict: &'a Verdict) -> Shape<'a> {
     let status = told.status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(verdict.status);
     // What is wrong with a request, its sender must be told in the provider's own words.
     let its_own = matches!(verdict.kind, FailureKind::ContextLimit | FailureKind::InvalidRequest);
@@ -49,7 +62,10 @@ pub(crate) fn shape<'a>(client: &Client, verdict: &'a Verdict) -> Shape<'a> {
         message = Cow::Owned(format!("{} ({})", verdict.kind.as_str().replace('_', " "), verdict.told));
     }
     if status != verdict.status {
-        message = Cow::Owned(format!("{message} [status {}]", verdict.status.as_u16()));
+        message = match client.says_why {
+            true => Cow::Owned(format!("{message} [status {}]", verdict.status.as_u16())),
+            false => Cow::Borrowed(BARE),
+        };
     }
     Shape {
         status,
@@ -150,6 +166,10 @@ mod tests {
             "401 auth_error 60 said",
             "400 invalid_request 60 said",
         ];
+        let bare = plain.map(|line| match line.ends_with("own") {
+            true => "400 invalid_request 60 own",
+            false => line,
+        });
         let as_it_is = [
             "529 overloaded 60 said",
             "500 server_error 60 said",
@@ -183,7 +203,8 @@ mod tests {
                 "claude-code" => claude_code.clone().collect(),
                 "codex" => codex.to_vec(),
                 "gemini-cli" => gemini_cli.to_vec(),
-                "qwen-code" | "opencode" | "openclaw" | "ai-sdk" => plain.to_vec(),
+                "opencode" => bare.to_vec(),
+                "qwen-code" | "openclaw" | "ai-sdk" => plain.to_vec(),
                 _ => as_it_is.to_vec(),
             };
             let lines: Vec<String> = verdicts.iter().map(|verdict| line(client, verdict)).collect();
@@ -195,9 +216,11 @@ mod tests {
     fn another_status_is_said_in_the_message() {
         let config = config();
         let overloaded = verdict(529, FailureKind::Overloaded, Some("Overloaded"));
-        let told = shape(config.client("opencode").unwrap(), &overloaded);
+        let told = shape(config.client("ai-sdk").unwrap(), &overloaded);
         assert!(told.message.starts_with("Overloaded (") && told.message.ends_with("is left) [status 529]"));
         assert!(!shape(config.client("unknown").unwrap(), &overloaded).message.contains("[status"));
+        let bare = shape(config.client("opencode").unwrap(), &overloaded);
+        assert_eq!(bare.message, BARE, "it asks again at words such as `overloaded`");
     }
 
     #[test]

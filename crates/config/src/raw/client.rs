@@ -27,6 +27,9 @@ section! {
         r#final: RawFinals,
         /// Whether it is told when to come back, with `retry-after`. Default `true`.
         retry_after: bool,
+        /// Whether a final failure that is told with another status says why. Default: as with `like`, and `true` with most;
+        /// `false` for clients that look for words such as "rate limit" in it and ask again whatever the status.
+        says_why: bool,
         /// How long it waits for a response to begin. Default: what it says itself.
         waits: Wait,
         /// How long the head of a stream is held back, so that a failure still has a status of its own. Default: until

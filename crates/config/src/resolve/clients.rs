@@ -67,6 +67,7 @@ fn client(raw: &RawClient, mut client: Client, at: &Path, report: &Report<'_>) -
         }
     }
     client.retry_after = raw.retry_after.unwrap_or(client.retry_after);
+    client.says_why = raw.says_why.unwrap_or(client.says_why);
     client.waits = wait(raw.waits.map(|wait| wait.0), "waits", at, report).or(client.waits);
     client.head_wait = wait(raw.head_wait.map(|wait| wait.0), "head_wait", at, report).or(client.head_wait);
     if let (Some(head), Some(waits)) = (client.head_wait, client.waits)

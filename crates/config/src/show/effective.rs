@@ -295,6 +295,7 @@ fn client(client: &Client) -> Value {
         ("match", (!signs.is_empty()).then(|| texts(&signs))),
         ("final", named(finals)),
         ("retry_after", Some(Value::Boolean(client.retry_after))),
+        ("says_why", Some(Value::Boolean(client.says_why))),
         ("waits", client.waits.map(wait)),
         ("head_wait", client.head_wait.map(wait)),
         ("heartbeat", Some(Value::text(client.heartbeat.word()))),

@@ -18,7 +18,8 @@ fn failed(request: &str) -> Failed {
         headers: HeaderMap::new(),
         body: Bytes::from(request.to_owned()),
     };
-    Failed { request: request.into(), answer, retry_after: None, broke_off: false, endpoints: Vec::new() }
+    let session = Arc::new(Session::new(None));
+    Failed { request: request.into(), answer, retry_after: None, broke_off: false, endpoints: Vec::new(), session }
 }
 
 /// What is recalled at a moment: `fresh`, `again`, or how long it rests.
@@ -54,7 +55,7 @@ fn rests_grow_to_a_bound_and_obey_who_knows() {
     assert_eq!([1, 2, 4].map(|strikes| seconds(strikes, Some(7))), [7, 7, 15]);
     assert_eq!(seconds(1, Some(3600)), 60);
     let broken = |strikes| rest(strikes, None, true).as_secs();
-    assert_eq!([1, 2, 3, 4].map(broken), [0, 0, 2, 4], "what broke off half way is worth two more attempts");
+    assert_eq!([1, 2, 3, 4].map(broken), [0, 2, 4, 8], "what broke off half way is worth one more attempt");
 }
 
 #[test]
