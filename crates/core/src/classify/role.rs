@@ -8,77 +8,96 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
-
 /// How far before and behind a match a sentence is read.
 const REACH_BYTES: usize = 90;
 /// How far behind a match its reason may be announced: "interrupted unexpectedly due to".
 const REASON_BYTES: usize = 30;
 
-/// What turns the rest of a sentence into a guess, a consequence or a piece of advice.
+/// What turns the rest of a sentence into a guess, a consequence or a piece of advice, in the order
+/// of the alphabet.
 const ASIDES: &[&str] = &[
-    " may be ",
-    " may have ",
-    " might ",
-    " could be ",
-    " can be ",
-    " possibly ",
-    " perhaps ",
-    " maybe ",
-    " probably ",
-    " likely ",
-    " resulting in ",
-    " results in ",
-    " leading to ",
-    " leads to ",
-    " please ",
-    " try ",
-    " make sure ",
-    " ensure ",
-    " check ",
-    " consider ",
-    " switch to ",
-    " or use ",
-    " if you ",
-    " unless ",
-    " whether ",
-    " such as ",
-    " for example ",
+    "can be ",
+    "check ",
+    "consider ",
+    "could be ",
+    "ensure ",
+    "for example ",
+    "if you ",
+    "leading to ",
+    "leads to ",
+    "likely ",
+    "make sure ",
+    "may be ",
+    "may have ",
+    "maybe ",
+    "might ",
+    "or use ",
+    "perhaps ",
+    "please ",
+    "possibly ",
+    "probably ",
+    "resulting in ",
+    "results in ",
+    "such as ",
+    "switch to ",
+    "try ",
+    "unless ",
+    "whether ",
 ];
 
 /// What announces the reason of what was said before it.
-const REASONS: &[&str] = &[" due to ", " because ", " caused by ", " as a result of ", " owing to "];
+const REASONS: &[&str] = &["as a result of ", "because ", "caused by ", "due to ", "owing to "];
 
-/// Whether the words at `span` are said in passing.
-pub(super) fn is_in_passing(lower: &[u8], span: &Range<usize>) -> bool {
-    is_aside(lower, span.start) || is_explained(lower, span.end)
+/// Whether the words at `span` are said in passing; `words` are where those of the text begin.
+pub(super) fn is_in_passing(lower: &[u8], words: &[u32], span: &Range<usize>) -> bool {
+    let (before, rest) = words.split_at(words.partition_point(|at| (*at as usize) < span.start));
+    let behind = &rest[rest.partition_point(|at| (*at as usize) < span.end)..];
+    is_aside(lower, before, span.start) || is_explained(lower, behind, span.end)
 }
 
-fn is_aside(lower: &[u8], start: usize) -> bool {
-    let before = &lower[start.saturating_sub(REACH_BYTES)..start];
-    let begin = before.iter().rposition(|byte| b"\"{}<>|".contains(byte)).map_or(0, |at| at + 1);
-    let before = &before[begin..];
-    let begin = before.windows(2).rposition(|pair| pair[1] == b' ' && b".!?;:".contains(&pair[0]));
-    // From the blank on, so that a mark may be the first word.
-    let sentence = &before[begin.map_or(0, |at| at + 1)..];
-    // What is asked for politely is what a rule about advice looks for.
-    let sentence = sentence.strip_suffix(b"please ").unwrap_or(sentence);
-    let says = |mark: &&str| {
-        memmem::find(sentence, mark.as_bytes()).is_some()
-            || begin.is_none() && sentence.starts_with(&mark.as_bytes()[1..])
-    };
-    ASIDES.iter().any(says)
+fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
+    // Back to the first word of the sentence.
+    let mut word = start;
+    for at in before.iter().rev().map(|at| *at as usize) {
+        if begins_sentence(lower, word) || start - at > REACH_BYTES {
+            break;
+        }
+        // What is asked for politely is what a rule about advice looks for.
+        if says(&lower[at..], ASIDES) && lower[at..start] != *b"please " {
+            return true;
+        }
+        word = at;
+    }
+    false
 }
 
-fn is_explained(lower: &[u8], end: usize) -> bool {
-    let behind = &lower[end..lower.len().min(end + REASON_BYTES)];
-    let len = behind.iter().position(|byte| b".!?;:\"{}".contains(byte)).unwrap_or(behind.len());
-    REASONS.iter().any(|mark| memmem::find(&behind[..len], mark.as_bytes()).is_some())
+fn is_explained(lower: &[u8], behind: &[u32], end: usize) -> bool {
+    let near = behind.iter().map(|at| *at as usize).take_while(|at| *at < end + REASON_BYTES);
+    near.take_while(|at| !begins_sentence(lower, *at)).any(|at| says(&lower[at..], REASONS))
+}
+
+/// Whether the text begins with one of the marks.
+fn says(text: &[u8], marks: &[&str]) -> bool {
+    let first = text.first().copied().unwrap_or_default();
+    let alike = &marks[marks.partition_point(|mark| mark.as_bytes()[0] < first)..];
+    alike.iter().take_while(|mark| mark.as_bytes()[0] == first).any(|mark| text.starts_with(mark.as_bytes()))
+}
+
+fn begins_sentence(lower: &[u8], at: usize) -> bool {
+    match lower[..at] {
+        [.., b'.' | b'!' | b'?' | b';' | b':', b' '] | [.., b'"' | b'{' | b'}' | b'<' | b'>' | b'|'] => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn marks_stand_in_order() {
+        assert!(ASIDES.is_sorted() && REASONS.is_sorted());
+    }
 
     #[test]
     fn guesses_advice_consequences_and_what_is_explained_are_said_in_passing() {
@@ -89,15 +108,18 @@ mod tests {
             ("response was interrupted due to a server error", "interrupted", true),
             ("response was interrupted due to a server error", "server error", false),
             ("please try again later: model overloaded", "overloaded", false),
-            (r#"{"advice":"please wait","error":"model overloaded"}"#, "overloaded", false),
+            (r#"{"advice": "please wait", "error": "model overloaded"}"#, "overloaded", false),
             ("slow down: please reduce your rate", "reduce", false),
+            ("busy, please try again. queue full", "queue full", false),
             ("check failed", "failed", true),
             ("recheck failed", "failed", false),
             ("model overloaded", "model", false),
         ];
         for (text, words, expected) in table {
             let start = text.find(words).unwrap();
-            assert_eq!(is_in_passing(text.as_bytes(), &(start..start + words.len())), expected, "{text}");
+            let starts: Vec<u32> =
+                text.split(' ').map(|word| (word.as_ptr() as usize - text.as_ptr() as usize) as u32).collect();
+            assert_eq!(is_in_passing(text.as_bytes(), &starts, &(start..start + words.len())), expected, "{text}");
         }
     }
 }

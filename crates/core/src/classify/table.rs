@@ -70,33 +70,49 @@ impl Table {
 
     /// Reads `text` and returns what outranks everything else in it.
     pub(super) fn search(&self, text: &Text, status: Option<u16>) -> Found {
-        let mut found = Found { best: None, words: Words::new() };
-        let mut best = 0;
-        let offer = |index: u16, span: Range<usize>, best: u32, found: &mut Option<Match>| {
+        let found = self.search_with(text, status, |_| false);
+        // No match weighs more than its rule: only where the best one turns out to weigh less can
+        // another decide, and only then is every match looked at twice.
+        let in_passing = |span: &Range<usize>| role::is_in_passing(&text.lower, found.words.starts(), span);
+        if found.best.as_ref().is_some_and(|best| in_passing(&best.span)) {
+            return self.search_with(text, status, in_passing);
+        }
+        found
+    }
+
+    fn search_with(&self, text: &Text, status: Option<u16>, in_passing: impl Fn(&Range<usize>) -> bool) -> Found {
+        let mut words = Words::new();
+        let mut best = None;
+        let mut best_rank = 0;
+        let mut offer = |index: u16, span: Range<usize>, best_rank: u32| {
             let rule = self.rules[usize::from(index)];
             let plain = rule.precedence();
-            let precedence = if role::is_in_passing(&text.lower, &span) { rule::in_passing(plain) } else { plain };
+            let precedence = if in_passing(&span) { rule::in_passing(plain) } else { plain };
             let rank = rank(precedence, usize::from(index));
-            (rank > best).then(|| {
-                *found = Some(Match { rule, span, precedence });
-                rank
-            })
+            if rank <= best_rank {
+                return best_rank;
+            }
+            best = Some(Match { rule, span, precedence });
+            rank
         };
-        found.words.read(text, |word, shaped| {
+        words.read(text, |word, shaped| {
             self.codes.find(text, &word, shaped, |rule, anywhere| {
-                let rank = self.ranks[usize::from(rule)];
-                if rank > best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
-                    best = offer(rule, word.clone(), best, &mut found.best).unwrap_or(best);
+                let may_be_best = self.ranks[usize::from(rule)] > best_rank;
+                if may_be_best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
+                    best_rank = offer(rule, word.clone(), best_rank);
                 }
             });
         });
-        let Found { best: found_best, words } = &mut found;
-        self.phrases.find(text, words, best, |rule, phrase, words, at| {
-            let end = if self.holds(rule, status) { phrase.end(&text.lower, words, at) } else { None };
-            best = end.and_then(|end| offer(rule, at..end, best, found_best)).unwrap_or(best);
-            Some(best)
+        self.phrases.find(text, &words, best_rank, |rule, phrase, words, at| {
+            if self.holds(rule, status)
+                && let Some(end) = phrase.end(&text.lower, words, at)
+            {
+                best_rank = offer(rule, at..end, best_rank);
+                return Some(best_rank);
+            }
+            None
         });
-        found
+        Found { best, words }
     }
 
     /// Every rule that matches, and where: to see what the one that decided was preferred to.
