@@ -99,8 +99,10 @@ AFTER = ["cut=5 x1; ok", "end=5 x1; ok", "error=5 x1; ok", "malformed=5 x1; ok"]
 def problem(ask, base, script, mode, fault):
     """What is wrong with what this client sees; None where it is what was promised."""
     script(fault)
+    # A conversation of its own: the same turn that breaks off again and again would be a loop.
+    headers = {"x-steadfast-stream": mode, "x-steadfast-session": f"{ask.__name__} {mode} {fault}"}
     try:
-        text = ask(base, {"x-steadfast-stream": mode}, stream=True)
+        text = ask(base, headers, stream=True)
     except Exception as error:  # noqa: BLE001: any exception is a failure the caller notices
         if mode == "fast" and fault in AFTER:
             return None

@@ -27,9 +27,11 @@ struct Options {
     round: Duration,
     soak: Duration,
     only: Option<String>,
+    /// Measured instead of a build of what is here: to compare with how it was before.
+    binary: Option<PathBuf>,
 }
 
-const USAGE: &str = "`bench gateway` takes --rounds N, --seconds N (of a round), --soak SECONDS, --only plain|latency|streams|memory|soak|faults";
+const USAGE: &str = "`bench gateway` takes --rounds N, --seconds N (of a round), --soak SECONDS, --only plain|latency|streams|memory|soak|faults, --binary FILE";
 
 /// Slow streams that are open at once.
 const OPEN_STREAMS: usize = 2000;
@@ -45,7 +47,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         bail!("expected `bench gateway`; {USAGE}");
     };
     let options = options(rest)?;
-    let binary = build()?;
+    let binary = options.binary.clone().map_or_else(build, Ok)?;
     // One thread of clients: with the provider and the proxy it shares few cores.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let table = runtime.block_on(measure(&options, &binary))?;
@@ -54,7 +56,8 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 fn options(arguments: &[String]) -> anyhow::Result<Options> {
-    let mut options = Options { rounds: 7, round: Duration::from_secs(2), soak: Duration::from_secs(30), only: None };
+    let (round, soak) = (Duration::from_secs(2), Duration::from_secs(30));
+    let mut options = Options { rounds: 7, round, soak, only: None, binary: None };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let value = arguments.next().with_context(|| format!("{argument} needs a value; {USAGE}"))?;
@@ -63,6 +66,7 @@ fn options(arguments: &[String]) -> anyhow::Result<Options> {
             "--rounds" => options.rounds = number()?.max(1) as usize,
             "--seconds" => options.round = Duration::from_secs(number()?.max(1).into()),
             "--soak" => options.soak = Duration::from_secs(number()?.max(4).into()),
+            "--binary" => options.binary = Some(value.into()),
             "--only" => options.only = Some(value.clone()),
             other => bail!("unknown option {other}; {USAGE}"),
         }

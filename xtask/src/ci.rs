@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: everything CI checks, in the order in which it is quickest to know.
+//! `cargo xtask ci`: everything CI checks but the real clients (`cargo xtask clients`), in the order in which it is
+//! quickest to know.
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;

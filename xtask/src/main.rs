@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod corpus;
 mod readme_table;
 mod sdk;
@@ -20,6 +21,7 @@ const COMMANDS: &[Command] = &[
         bench::run,
     ),
     ("ci", "everything CI checks", ci::run),
+    ("clients", "real SDKs and agents as clients of the gateway [WORD].. only cases with these words", clients::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),
     ("sdk", "the real SDKs as clients of the gateway", sdk::run),

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 /// The Python of an environment that holds what is listed.
-fn install(list: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn install(list: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let python = folder.join("bin/python");
     let wanted = std::fs::read_to_string(list).with_context(|| format!("cannot read {}", list.display()))?;
     let installed = folder.join("installed.txt");
@@ -37,12 +37,12 @@ fn install(list: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(python)
 }
 
-fn execute(command: &mut Command) -> anyhow::Result<()> {
+pub(crate) fn execute(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
     ensure!(status.success(), "{command:?} failed");
     Ok(())
 }
 
-fn target_folder(root: &Path) -> PathBuf {
+pub(crate) fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }

@@ -9,11 +9,15 @@ use anyhow::{Context as _, ensure};
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-core", &[]),
     ("steadfast-dialect", &[]),
+    ("steadfast-http1", &[]),
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
     ("steadfast-fake", &["steadfast-dialect"]),
-    ("steadfast-engine", &["steadfast-core", "steadfast-config", "steadfast-dialect"]),
-    ("steadfast-gateway", &["steadfast-core", "steadfast-config", "steadfast-dialect", "steadfast-engine"]),
+    ("steadfast-engine", &["steadfast-core", "steadfast-config", "steadfast-dialect", "steadfast-http1"]),
+    (
+        "steadfast-gateway",
+        &["steadfast-core", "steadfast-config", "steadfast-dialect", "steadfast-engine", "steadfast-http1"],
+    ),
     (
         "steadfast-cli",
         &[
@@ -23,6 +27,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-engine",
             "steadfast-fake",
             "steadfast-gateway",
+            "steadfast-http1",
             "steadfast-sim",
         ],
     ),

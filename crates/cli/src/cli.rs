@@ -7,9 +7,11 @@ use steadfast_config::Setting;
 
 use crate::commands::config::ConfigArgs;
 use crate::commands::demo::DemoArgs;
+use crate::commands::doctor::DoctorArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::fake::FakeArgs;
 use crate::commands::serve::ServeArgs;
+use crate::commands::setup::SetupArgs;
 use crate::commands::simulate::SimulateArgs;
 use crate::commands::why::WhyArgs;
 
@@ -47,6 +49,10 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Serve the gateway: point your clients at it
     Serve(ServeArgs),
+    /// Point a client at the gateway: print the lines, or write them
+    Setup(SetupArgs),
+    /// Check that everything between a client and its models is in order
+    Doctor(DoctorArgs),
     /// Tell what happened to a request and why
     Why(WhyArgs),
     /// Say what an error means and what each step would do about it

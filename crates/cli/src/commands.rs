@@ -2,9 +2,11 @@
 
 pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fake;
 pub(crate) mod serve;
+pub(crate) mod setup;
 pub(crate) mod simulate;
 pub(crate) mod why;
 
@@ -24,6 +26,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Demo(args) => demo::run(args, &cli.sources),
         Command::Serve(args) => serve::run(args, &cli.sources),
+        Command::Setup(args) => setup::run(args, &cli.sources),
+        Command::Doctor(args) => doctor::run(args, &cli.sources),
         Command::Why(args) => why::run(args, &cli.sources),
         Command::Explain(args) => explain::run(args, &cli.sources),
         Command::Simulate(args) => simulate::run(args, &cli.sources),

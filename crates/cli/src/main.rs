@@ -4,6 +4,7 @@
 //! command line makes no sense.
 
 mod cli;
+mod clients;
 mod commands;
 mod decisions;
 mod story;

@@ -79,6 +79,11 @@ impl<'a> Story<'a> {
         self.records.first().map(|record| record.time)
     }
 
+    /// Whether it repeats a request that had failed, and went nowhere.
+    fn is_remembered(&self) -> bool {
+        self.of(Event::Start).is_some_and(|start| start.repeats.is_some()) && self.attempts() == 0
+    }
+
     fn of(&self, event: Event) -> Option<&'a Record> {
         self.records.iter().find(|record| record.event == event)
     }
@@ -124,6 +129,7 @@ impl<'a> Story<'a> {
         match self.ending() {
             Ending::Served => format!("{request}: served by {by} in {took}"),
             Ending::Recovered => format!("{request}: recovered, served by {by} after {attempts} in {took}"),
+            Ending::Failed if self.is_remembered() => format!("{request}: answered from memory, it had just failed"),
             Ending::Failed => format!("{request}: failed after {attempts} in {took}"),
             Ending::Degraded => format!("{request}: went on without an answer after {attempts} in {took}"),
             Ending::Left => format!("{request}: the client left after {took}"),
@@ -143,8 +149,14 @@ impl<'a> Story<'a> {
         };
         fact("project", start.project.as_deref().unwrap_or_default().to_owned());
         fact("session", start.session.as_deref().unwrap_or_default().to_owned());
+        fact("client", start.client.as_deref().unwrap_or_default().to_owned());
+        fact("agent", start.agent.as_deref().unwrap_or_default().to_owned());
+        fact("repeats", start.repeats.as_deref().map(|id| format!("{id}, which failed")).unwrap_or_default());
         let most = start.attempts_max.map(|max| format!(", at most {}", count(max, "attempt"))).unwrap_or_default();
         fact("policy", start.policy.as_deref().map(|policy| format!("{policy}{most}")).unwrap_or_default());
+        if self.is_remembered() {
+            return told.push('\n');
+        }
         let chain: Vec<String> = start.chain.iter().map(place).collect();
         fact("chain", if chain.is_empty() { "no endpoint serves this model".to_owned() } else { chain.join(", ") });
         told.push('\n');

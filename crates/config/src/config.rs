@@ -13,6 +13,7 @@ use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, VendorBoundary};
 use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Route, Served};
 
+use crate::clients::{self, Client};
 use crate::models;
 use crate::secret::Secret;
 use crate::url::BaseUrl;
@@ -34,6 +35,8 @@ pub struct Config {
     pub policies: BTreeMap<String, Arc<Policy>>,
     /// Every project; `default` is always there.
     pub projects: BTreeMap<String, Project>,
+    /// Every client that is known, in the order in which they are looked for; the last is `unknown`.
+    pub clients: Vec<Arc<Client>>,
     /// The user's own classification, in order.
     pub rules: Vec<UserRule>,
     /// How to start agents.
@@ -226,6 +229,16 @@ impl Config {
     /// The endpoint with this id.
     pub fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
         self.endpoints.get(usize::from(id.0))
+    }
+
+    /// The client of this name.
+    pub fn client(&self, name: &str) -> Option<&Arc<Client>> {
+        self.clients.iter().find(|client| &*client.name == name)
+    }
+
+    /// The client that sends such a path and such headers.
+    pub fn recognise<'h>(&self, path: &str, header: impl Fn(&str) -> Option<&'h str>) -> Option<&Arc<Client>> {
+        clients::recognise(&self.clients, path, header)
     }
 
     /// The way of a request for the model `name` that came in `dialect`.

@@ -6,6 +6,7 @@
 //!
 //! Reads files, never the environment: variables are handed in.
 
+mod clients;
 mod config;
 mod file;
 mod layers;
@@ -24,6 +25,7 @@ mod suggest;
 mod url;
 mod value;
 
+pub use clients::{Client, Heartbeat, Sign, Told, UNKNOWN_CLIENT};
 pub use config::{
     Agent, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,
     Service, Store, Traces,

@@ -3,6 +3,7 @@
 //! This is the one definition: the reader, the "did you mean" lists and the JSON schema follow
 //! from it. Nothing here is checked beyond the form of single values; `resolve` does the rest.
 
+mod client;
 mod faces;
 mod policy;
 mod project;
@@ -12,6 +13,7 @@ use crate::read::{Named, section};
 
 use faces::{RawAdmin, RawAgent, RawAlerts, RawCouncil, RawLog, RawService, RawShared, RawStore, RawTraces};
 
+pub(crate) use client::{AS_IT_IS, RawClient};
 pub(crate) use policy::{JitterWord, RawBreaker, RawJitter, RawPolicy, RawStep, RawStepTable, StepWord, trigger_help};
 pub(crate) use project::{RawMatch, RawProject, RawRule};
 pub(crate) use target::{RawEndpoint, RawModel};
@@ -43,6 +45,9 @@ section! {
         /// Who owns policies, budgets and keys. Requests without a project belong to `default`, which
         /// always exists.
         projects: Named<RawProject>,
+        /// Programs that call, by name: how each is recognised, and how it is told of a final failure. Default: a
+        /// table of those that were measured (docs/gateway.md).
+        clients: Named<RawClient>,
         /// Your own classification of failures, asked before the built-in one; the first match wins.
         rules: Vec<RawRule>,
         /// How the supervisor starts an agent, by name.

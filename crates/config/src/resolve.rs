@@ -4,6 +4,7 @@
 //! Each section has its function. None stops at a problem: a reference that leads nowhere is
 //! reported once and left out, so that what follows from it is not reported again.
 
+mod clients;
 mod endpoints;
 mod faces;
 mod models;
@@ -51,6 +52,7 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
         roots: policies.roots,
         policies: policies.by_name,
         projects,
+        clients: clients::resolve(raw, report),
         rules: projects::rules(raw, report),
         agents: faces::agents(raw, report),
         services: faces::services(raw, report),

@@ -149,6 +149,11 @@ pub enum Reason {
     Money,
     /// The price is unknown and a spend budget holds.
     PriceUnknown,
+    /// The same request failed for good just before.
+    JustFailed {
+        /// How long until asking again may help.
+        wait: Duration,
+    },
     /// The answer had begun to arrive and cannot be taken back.
     AlreadyBegun,
     /// The caller left.
@@ -295,6 +300,9 @@ impl fmt::Display for Reason {
             Self::NoEndpoint => f.write_str("no endpoint serves this model"),
             Self::Money => f.write_str("the spend budget does not cover another attempt"),
             Self::PriceUnknown => f.write_str("the model's price is unknown and a spend budget holds"),
+            Self::JustFailed { wait } => {
+                write!(f, "the same request failed just before, and is asked again in {} at the latest", Words(*wait))
+            }
             Self::AlreadyBegun => f.write_str("the answer had begun and cannot be taken back"),
             Self::CallerLeft => f.write_str("the caller left"),
             Self::NothingRunning => f.write_str("no attempt was running"),

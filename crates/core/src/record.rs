@@ -56,6 +56,15 @@ pub struct Record {
     /// Who pays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<Arc<str>>,
+    /// The program that asks, by the table of clients; on `start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Arc<str>>,
+    /// The agent within the conversation; on `start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Arc<str>>,
+    /// The request that failed for good just before, of which this is a repeat; on `start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Arc<str>>,
     /// The policy in force; on `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Arc<str>>,
@@ -168,6 +177,9 @@ impl Record {
             request,
             session: None,
             project: None,
+            client: None,
+            agent: None,
+            repeats: None,
             policy: None,
             chain: Vec::new(),
             attempt: None,
@@ -307,6 +319,9 @@ mod tests {
         let full = Record {
             session: Some("s".into()),
             project: Some("p".into()),
+            client: Some("codex".into()),
+            agent: Some("a".into()),
+            repeats: Some("r0".into()),
             policy: Some("default".into()),
             chain: vec![place.clone(), place.clone()],
             attempt: Some(1),

@@ -316,6 +316,9 @@ impl Recovery {
         let target = running.attempt.target;
         self.settle(&running, usage);
         let transition = world.endpoint(target.endpoint).and_then(|endpoint| {
+            if self.plan.needs.free {
+                return endpoint.breaker.record(running.permit, breaker::Outcome::Neutral, None, now);
+            }
             endpoint.throttle.record(true, now);
             endpoint.serves(now);
             endpoint.breaker.record(running.permit, breaker::Outcome::Success, None, now)
@@ -347,12 +350,15 @@ impl Recovery {
         self.settle(&running, usage);
         let mut transition = None;
         if let Some(endpoint) = world.endpoint(target.endpoint) {
-            let outcome = failure.kind.endpoint_outcome();
+            // Agents ask side questions in bursts; how these fare must not stop their turns.
+            let free = self.plan.needs.free;
+            let outcome = if free { breaker::Outcome::Neutral } else { failure.kind.endpoint_outcome() };
             transition = endpoint.breaker.record(running.permit, outcome, failure.retry_after, now);
             if outcome != breaker::Outcome::Neutral {
                 endpoint.throttle.record(false, now);
             }
             match (failure.kind, failure.retry_after) {
+                _ if free => {}
                 // What one client's key has used up says nothing about another's.
                 (FailureKind::QuotaExhausted | FailureKind::RateLimit, _) if endpoint.keys_differ => {}
                 (FailureKind::QuotaExhausted, wait) => {
@@ -382,6 +388,8 @@ impl Recovery {
     /// counted and charged like any other, and the end.
     pub fn broke_off(&mut self, failure: Failure, usage: Usage, world: &World, now: Instant) -> Decision {
         let decided = self.failed(failure, usage, world, now);
+        // The client asks again itself, at once: elsewhere, if there is an elsewhere.
+        self.shun_failed(world, now);
         self.give_back(world);
         Decision { breaker: decided.breaker, ..self.give_up(Reason::AlreadyBegun) }
     }
@@ -517,19 +525,27 @@ impl Recovery {
 
     /// Tells the session which targets failed while this one served.
     fn remember(&self, served: Target, world: &World, now: Instant) {
+        self.shun_failed(world, now);
         let session = &self.plan.session;
-        let names = |target: Target| {
-            let model = self.plan.route.model(target.model.into())?;
-            Some((&model.name, &world.endpoint(target.endpoint)?.name))
-        };
-        for (model, endpoint) in self.failed_targets.into_iter().flatten().filter_map(names) {
-            session.shun(model, endpoint, now);
-        }
         if session.shuns_any()
-            && let Some((model, endpoint)) = names(served)
+            && let Some((model, endpoint)) = self.names(served, world)
         {
             session.forgive(model, endpoint);
         }
+    }
+
+    /// Tells the session which targets failed.
+    fn shun_failed(&self, world: &World, now: Instant) {
+        for failed in self.failed_targets.into_iter().flatten() {
+            if let Some((model, endpoint)) = self.names(failed, world) {
+                self.plan.session.shun(model, endpoint, now);
+            }
+        }
+    }
+
+    fn names<'a>(&'a self, target: Target, world: &'a World) -> Option<(&'a Arc<str>, &'a Arc<str>)> {
+        let model = self.plan.route.model(target.model.into())?;
+        Some((&model.name, &world.endpoint(target.endpoint)?.name))
     }
 
     fn finish(&mut self, outcome: Outcome) {

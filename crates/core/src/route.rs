@@ -67,7 +67,8 @@ pub struct Needs {
     pub output_tokens: u32,
     /// Abilities beyond text.
     pub abilities: Abilities,
-    /// Nothing is generated, so nothing is paid for.
+    /// A side question: nothing is generated, so nothing is paid for, and how it fares says nothing about
+    /// how its endpoint serves turns.
     pub free: bool,
 }
 

@@ -241,7 +241,7 @@ impl Session {
         self.lock().escalated.clone()
     }
 
-    /// Remembers that this target failed while another served.
+    /// Remembers that this target failed: another serves, or the client will ask again.
     pub fn shun(&self, model: &Arc<str>, endpoint: &Arc<str>, now: Instant) {
         let mut memory = self.lock();
         memory.shunned.retain(|known| known.model != *model || known.endpoint != *endpoint);

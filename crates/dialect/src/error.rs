@@ -44,6 +44,46 @@ pub fn event(format: Format, framing: Framing, error: &Final<'_>, open: &Watch) 
     }
 }
 
+/// Whether clients would take this text for a full context, and shorten the conversation.
+///
+/// Agents look for phrases such as these in whatever error they get, and so does a "too many tokens
+/// per minute" cost them their history (opencode, pi, OpenClaw; seen 2026-11).
+pub fn looks_like_overflow(text: &str) -> bool {
+    const PHRASES: [&str; 17] = [
+        "prompt is too long",
+        "input is too long",
+        "prompt too long",
+        "too many tokens",
+        "token limit",
+        "token count",
+        "tokens exceed",
+        "context window",
+        "context length",
+        "context_length",
+        "context size",
+        "context limit",
+        "maximum prompt length",
+        "reduce the length",
+        "request too large",
+        "request entity too large",
+        "exceeds the limit of",
+    ];
+    let text = text.to_ascii_lowercase();
+    PHRASES.iter().any(|phrase| text.contains(phrase))
+}
+
+/// The words of an error event as Google's own JavaScript SDK hears them: bare, and in a piece of their own.
+///
+/// It passes over an error inside of an event, and Gemini CLI 0.61 then takes an answer that follows a tool's result for
+/// whole. Sent before the event, the bare words make it ask again; google-genai for Python raises on either, the Vercel AI SDK
+/// hears the event alone (all seen 2026-11).
+pub fn bare(format: Format, framing: Framing, event: &[u8]) -> Option<&[u8]> {
+    match (format, framing) {
+        (Format::Gemini, Framing::Sse) => event.strip_prefix(b"data: "),
+        _ => None,
+    }
+}
+
 /// How the vendors name a kind.
 struct Names {
     openai_type: &'static str,

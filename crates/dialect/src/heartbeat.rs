@@ -4,20 +4,41 @@
 
 use crate::{Format, Framing};
 
-/// The bytes that may be sent between any two frames of an open stream, and before the first.
-pub const fn bytes(format: Format, framing: Framing) -> &'static [u8] {
-    match (format, framing) {
-        // Whitespace is nothing between the elements of an array, and before its bracket.
-        (_, Framing::JsonArray) => b"\n",
-        // Anthropic's own; kept Claude Code alive for 340 s.
-        (Format::Messages, Framing::Sse) => b"event: ping\ndata: {\"type\": \"ping\"}\n\n",
-        // One line end only: a blank line makes openai-python dispatch an empty event where
-        // frames carry `id:` lines (openai-python issue 2722).
-        (Format::Chat, Framing::Sse) => b": keepalive\n",
-        // Carries data: a comment does not reset the idle timer of Codex.
-        (Format::Responses, Framing::Sse) => b"event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n",
-        // Comments break genai for Python and Gemini CLI, and cost genai for JS the next chunk.
-        (Format::Gemini, Framing::Sse) => b"\n\n",
+/// What is sent while nothing else is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beat {
+    /// Anthropic's own event; kept Claude Code alive for 340 s.
+    Ping,
+    /// A comment. One line end only: a blank line makes openai-python dispatch an empty event where
+    /// frames carry `id:` lines (openai-python issue 2722).
+    Comment,
+    /// An event that carries data: a comment does not reset the idle timer of Codex.
+    Event,
+    /// Blank lines: comments break genai for Python and Gemini CLI, and cost genai for JS the next chunk.
+    Blank,
+}
+
+impl Beat {
+    /// What every measured client of this format stands.
+    pub const fn of(format: Format) -> Self {
+        match format {
+            Format::Messages => Self::Ping,
+            Format::Chat => Self::Comment,
+            Format::Responses => Self::Event,
+            Format::Gemini => Self::Blank,
+        }
+    }
+
+    /// The bytes that may be sent between any two frames of an open stream, and before the first.
+    pub const fn bytes(self, framing: Framing) -> &'static [u8] {
+        match (self, framing) {
+            // Whitespace is nothing between the elements of an array, and before its bracket.
+            (_, Framing::JsonArray) => b"\n",
+            (Self::Ping, Framing::Sse) => b"event: ping\ndata: {\"type\": \"ping\"}\n\n",
+            (Self::Comment, Framing::Sse) => b": keepalive\n",
+            (Self::Event, Framing::Sse) => b"event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n",
+            (Self::Blank, Framing::Sse) => b"\n\n",
+        }
     }
 }
 
@@ -32,7 +53,7 @@ mod tests {
             let (frames, rest) = fixture::cut(fixture.framing, &fixture.bytes, []);
             let mut stream = Vec::new();
             for frame in &frames {
-                stream.extend_from_slice(bytes(fixture.format, fixture.framing));
+                stream.extend_from_slice(Beat::of(fixture.format).bytes(fixture.framing));
                 stream.extend_from_slice(&frame.raw);
             }
             stream.extend_from_slice(&rest);

@@ -6,8 +6,6 @@ use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::response::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use steadfast_core::cost::Usage;
 use steadfast_core::recovery::Attempt;
 use steadfast_core::{Instant, Transport};
@@ -22,7 +20,7 @@ use crate::request;
 use crate::snapshot::asked_in;
 use crate::trouble::Trouble;
 use crate::unpack::Unpack;
-use crate::upstream::{self, Version};
+use crate::upstream::{Answer, Version};
 
 /// A whole answer is held in memory; one that is larger is no answer of a model.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -74,7 +72,7 @@ pub(crate) enum Began {
 
 /// The rest of a response, unpacked.
 pub(crate) struct Body {
-    incoming: Incoming,
+    answer: Answer,
     unpack: Option<Unpack>,
     /// The way back to the client's format, where the provider's is another.
     translation: Option<Box<Translation>>,
@@ -109,11 +107,11 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     let sent =
         timeout_at(operation.engine.clock.tokio(limit), operation.engine.upstream().send(request, version)).await;
     let response = sent.unwrap_or_else(|_| Err(silent(Transport::ResponseTimeout)))?;
-    let (mut parts, incoming) = response.into_parts();
+    let (mut parts, answer) = response.into_parts();
     if let Some(trace) = operation.trace() {
         trace.responded(parts.status);
     }
-    let mut body = Body { unpack: Unpack::of(&parts.headers), incoming, translation };
+    let mut body = Body { unpack: Unpack::of(&parts.headers), answer, translation };
     if body.unpack.is_some() {
         parts.headers.remove(CONTENT_ENCODING);
     }
@@ -318,10 +316,7 @@ impl Body {
     /// The next chunk; `None` at the end.
     async fn chunk(&mut self) -> Result<Option<Bytes>, Trouble> {
         loop {
-            let Some(frame) = self.incoming.frame().await else { return Ok(None) };
-            let frame = frame.map_err(|error| upstream::cut(&error))?;
-            // Trailers say nothing about the answer.
-            let Ok(data) = frame.into_data() else { continue };
+            let Some(data) = self.answer.piece().await? else { return Ok(None) };
             let data = match &mut self.unpack {
                 None => data,
                 Some(unpack) => unpack.feed(&data).map_err(|()| bad_stream("cannot decode the compressed answer"))?,
@@ -350,7 +345,7 @@ impl Body {
                 Ok(Ok(None)) => return (whole.freeze(), Ok(())),
                 Ok(Ok(Some(chunk))) => chunk,
             };
-            if whole.is_empty() && chunk.len() <= bytes_max && http_body::Body::is_end_stream(&self.incoming) {
+            if whole.is_empty() && chunk.len() <= bytes_max && self.answer.is_over() {
                 return (chunk, Ok(()));
             }
             let room = bytes_max - whole.len();

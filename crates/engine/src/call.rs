@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
+use steadfast_config::Client;
 use steadfast_core::policy::StreamMode;
 use steadfast_dialect::{Envelope, Route};
 
@@ -31,6 +32,10 @@ pub struct Call {
     pub project: String,
     /// The conversation it belongs to, where the client says.
     pub session: Option<Arc<str>>,
+    /// The agent within it, where the client says.
+    pub agent: Option<Arc<str>>,
+    /// What is known about the program that asks.
+    pub client: Arc<Client>,
     /// The client's own credentials, where they may be passed on.
     pub credential: HeaderMap,
     /// What it wishes for itself.

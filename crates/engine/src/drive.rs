@@ -3,8 +3,6 @@
 //! No policy lives here. What is here is the promise of a stream: what may reach the client when,
 //! and what can still be taken back.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -19,9 +17,12 @@ use crate::foreign::TRANSLATED;
 use crate::journal::Kept;
 use crate::operation::{Next, Operation};
 use crate::relay::Out;
-use crate::reply::{Reply, ReplyBody, Verdict, passes_back, whole_seconds};
+use crate::reply::{Reply, ReplyBody, Verdict, passes_back};
 use crate::snapshot::asked_in;
 use crate::trouble::Trouble;
+
+/// Two pieces that must be read one at a time are sent this far apart: only the last words of a failure are.
+const APART: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// After a stream's terminal event, what belongs to it comes at once.
 const TAIL: std::time::Duration = std::time::Duration::from_millis(500);
@@ -40,7 +41,7 @@ pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut 
         };
         let attempt = match next {
             Next::Attempt(attempt) => attempt,
-            Next::Failed(verdict) => return refuse(&operation, *verdict),
+            Next::Failed(verdict) => return refuse(&operation, &verdict),
         };
         match make(&operation, &attempt, format).await {
             Ok(answer) => {
@@ -56,7 +57,7 @@ pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut 
                     operation.failed(trouble);
                 } else {
                     let verdict = operation.broke_off(trouble);
-                    return refuse(&operation, *verdict);
+                    return refuse(&operation, &verdict);
                 }
             }
         }
@@ -74,7 +75,7 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
     loop {
         let attempt = match operation.next().await {
             Next::Attempt(attempt) => attempt,
-            Next::Failed(verdict) => return out.answer(refuse(&operation, *verdict)),
+            Next::Failed(verdict) => return out.answer(refuse(&operation, &verdict)),
         };
         match attempt::send(&operation, &attempt, &operation.call.body).await {
             Ok((parts, mut body)) => {
@@ -98,7 +99,7 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
             }
             Err(trouble) if trouble.reached && !operation.may_repeat() => {
                 let verdict = operation.broke_off(trouble);
-                return out.answer(refuse(&operation, *verdict));
+                return out.answer(refuse(&operation, &verdict));
             }
             Err(trouble) => operation.failed(trouble),
         }
@@ -116,7 +117,7 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
             Next::Attempt(attempt) => attempt,
             Next::Failed(verdict) => {
                 let open = open.as_ref().map(|open| &open.now);
-                return fail(&operation, *verdict, format, open, &out).await;
+                return fail(&operation, &verdict, format, open, &out).await;
             }
         };
         let (body, seam) = match &open {
@@ -151,7 +152,7 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
                 };
                 if !goes_on {
                     let verdict = operation.broke_off(*trouble);
-                    return fail(&operation, *verdict, format, Some(&watch), &out).await;
+                    return fail(&operation, &verdict, format, Some(&watch), &out).await;
                 }
                 operation.failed(*trouble);
                 let mut broken = Open { at_break: (*watch).clone(), now: *watch };
@@ -438,24 +439,30 @@ fn answer_headers(operation: &Operation, mut said: HeaderMap, translated: Option
     said
 }
 
-/// The final failure, in the client's own format.
-pub(crate) fn refuse(operation: &Operation, verdict: Verdict) -> Reply {
-    let (family, headers) = (operation.call.route.family, operation.headers());
+/// The final failure, in the client's own format; remembered for a client that comes again at once.
+pub(crate) fn refuse(operation: &Operation, verdict: &Verdict) -> Reply {
     if operation.leaves_retries_to_client() {
-        return verdict.pass_on(family, headers, &operation.call.id);
+        return verdict.pass_on(&operation.call, operation.headers());
     }
-    verdict.reply(family, headers, &operation.call.id)
+    let reply = verdict.reply(&operation.call, operation.headers());
+    operation.remember(verdict, &reply);
+    reply
 }
 
 /// The final failure of a stream: with a status of its own, or as an event where that is spent.
-async fn fail(operation: &Operation, verdict: Verdict, format: Format, open: Option<&Watch>, out: &Out) {
+async fn fail(operation: &Operation, verdict: &Verdict, format: Format, open: Option<&Watch>, out: &Out) {
+    let reply = refuse(operation, verdict);
     if !out.has_begun() {
-        return out.answer(refuse(operation, verdict));
+        return out.answer(reply);
     }
     let fresh = Watch::new(format);
-    let words = verdict.words(&operation.call.id, verdict.retry_after.map(whole_seconds));
-    let event = error::event(format, operation.call.envelope.framing, &words, open.unwrap_or(&fresh));
-    out.send(event.into()).await;
+    let event = verdict.event(&operation.call, format, open.unwrap_or(&fresh));
+    if let Some(bare) = error::bare(format, operation.call.envelope.framing, &event) {
+        tokio::time::sleep(APART).await;
+        out.send(event.slice_ref(bare)).await;
+        tokio::time::sleep(APART).await;
+    }
+    out.send(event).await;
 }
 
 /// Nobody is there to read it.
@@ -471,7 +478,7 @@ fn keep(operation: &Operation, reply: &Reply) {
     let mut headers = reply.headers.clone();
     headers.insert("x-steadfast-journal", HeaderValue::from_static("kept"));
     let answer = Kept { status: reply.status, headers, body: body.clone() };
-    engine.journal.keep(engine.journal.key(&operation.call), answer, keep_for, engine.clock.now());
+    engine.journal.keep(engine.keys.of(&operation.call), answer, keep_for, engine.clock.now());
 }
 
 /// A turn that is whole before any of it is sent is kept until the client has it all.
@@ -485,7 +492,7 @@ fn keep_until_delivered(operation: &Operation, opened: &Opened, holding: &Holdin
     headers.insert("x-steadfast-journal", HeaderValue::from_static("kept"));
     let body = holding.pieces.concat().into();
     let engine = &operation.engine;
-    let key = engine.journal.key(&operation.call);
+    let key = engine.keys.of(&operation.call);
     engine.journal.keep(key, Kept { status: opened.status, headers, body }, keep_for, engine.clock.now());
     out.is_kept(key);
 }
@@ -533,12 +540,12 @@ fn bad(words: &'static str) -> Trouble {
 }
 
 /// The engine's own answer for calls that cannot be planned.
-pub(crate) fn unplanned(call: &Arc<crate::call::Call>, verdict: Verdict) -> Reply {
+pub(crate) fn unplanned(call: &crate::call::Call, verdict: &Verdict) -> Reply {
     let mut headers = HeaderMap::new();
     if let Ok(id) = HeaderValue::from_str(&call.id) {
         headers.insert(crate::reply::REQUEST_ID, id);
     }
-    verdict.reply(call.route.family, headers, &call.id)
+    verdict.reply(call, headers)
 }
 
 /// An estimate in the words of the client's own vendor.

@@ -7,7 +7,6 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Collected, Limited};
 use steadfast_config::{Endpoint, Health as Settings};
 use steadfast_core::health::{Health, Ping, Verdict};
 use steadfast_core::{Transport, world};
@@ -116,8 +115,7 @@ async fn ping(engine: &Engine, endpoint: &Endpoint, path: &str, answer_time: Dur
     let answer = async {
         let response = engine.upstream().send(request, version).await?;
         let (parts, body) = response.into_parts();
-        let said = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-        let said = said.map(Collected::to_bytes).unwrap_or_default();
+        let said = body.some(ANSWER_BYTES_MAX).await;
         if parts.status.as_u16() < 400 { Ok(()) } else { Err(Trouble::response(parts.status, parts.headers, said)) }
     };
     let late = || Trouble::transport(Transport::ResponseTimeout, "the health check was not answered".to_owned());

@@ -3,7 +3,6 @@
 //! Kept in memory for minutes and in a bounded amount; a restart forgets them.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use steadfast_core::Instant;
 
-use crate::call::Call;
+use crate::key::Key;
 
 /// All kept answers together.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -22,12 +21,7 @@ const BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(crate) struct Journal {
     entries: Mutex<VecDeque<Entry>>,
     count: AtomicUsize,
-    hasher: [RandomState; 2],
 }
-
-/// What tells two requests apart: 128 bits of a keyed hash over everything that matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key([u64; 2]);
 
 /// A whole answer.
 #[derive(Clone, Debug)]
@@ -45,28 +39,6 @@ struct Entry {
 }
 
 impl Journal {
-    /// The key of a request.
-    pub(crate) fn key(&self, call: &Call) -> Key {
-        Key([0, 1].map(|half| {
-            let mut hasher = self.hasher[half].build_hasher();
-            for part in [call.project.as_bytes(), call.method.as_str().as_bytes(), call.path.as_bytes()] {
-                hasher.write(part);
-                hasher.write_u8(0xff);
-            }
-            hasher.write(call.session.as_deref().unwrap_or("").as_bytes());
-            hasher.write_u8(0xff);
-            hasher.write(call.query.as_deref().unwrap_or("").as_bytes());
-            hasher.write_u8(0xff);
-            // Another client's credential must not fetch this client's answer.
-            for value in call.credential.values() {
-                hasher.write(value.as_bytes());
-            }
-            hasher.write_u8(0xff);
-            hasher.write(&call.body);
-            hasher.finish()
-        }))
-    }
-
     /// Keeps an answer.
     pub(crate) fn keep(&self, key: Key, answer: Kept, keep_for: Duration, now: Instant) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,17 +8,21 @@ mod attempt;
 mod call;
 mod clock;
 mod drive;
+mod failures;
 mod foreign;
 mod health;
 mod journal;
+mod key;
 mod log;
 mod metrics;
 mod operation;
 mod outliving;
+mod recall;
 mod relay;
 mod reply;
 mod request;
 mod sessions;
+mod shape;
 mod snapshot;
 mod traces;
 mod trouble;
@@ -41,7 +45,8 @@ use steadfast_core::cost::Usage;
 use steadfast_core::decision::Decision;
 use steadfast_core::record::Place;
 use steadfast_core::recovery::Outcome;
-use steadfast_dialect::{Framing, Operation as Asked, heartbeat};
+use steadfast_core::world::Session;
+use steadfast_dialect::{Framing, Operation as Asked};
 use tokio::sync::oneshot;
 
 pub use call::{Call, Wishes};
@@ -54,12 +59,14 @@ pub use snapshot::{BadRules, Snapshot, dialect_of};
 use snapshot::Reach;
 
 use crate::drive::operation_name;
+use crate::failures::{Failures, Recall};
 use crate::health::Checks;
 use crate::journal::Journal;
+use crate::key::{Key, Keys};
 use crate::metrics::Metrics;
 use crate::operation::Operation;
 use crate::outliving::Outliving;
-use crate::relay::{Heartbeat, Out};
+use crate::relay::Out;
 use crate::sessions::Sessions;
 use crate::traces::{Trace, Tracer};
 use crate::upstream::Upstream;
@@ -75,6 +82,8 @@ pub struct Engine {
     pub(crate) clock: Clock,
     pub(crate) sessions: Sessions,
     pub(crate) journal: Journal,
+    pub(crate) failures: Failures,
+    pub(crate) keys: Keys,
     pub(crate) metrics: Metrics,
     /// Names used as labels, made once.
     words: HashMap<&'static str, Arc<str>>,
@@ -116,6 +125,8 @@ impl Engine {
             clock: Clock::start(),
             sessions: Sessions::default(),
             journal: Journal::default(),
+            failures: Failures::default(),
+            keys: Keys::default(),
             metrics,
             words: words(),
         });
@@ -132,6 +143,7 @@ impl Engine {
         let connect_changed = connect_timeout(&before.config) != connect;
         let traces = (before.config.traces != config.traces).then(|| config.traces.clone());
         self.snapshot.store(Arc::new(before.next(config)?));
+        self.failures.clear();
         if log_changed {
             self.log.store(log.map(Arc::new));
         }
@@ -160,9 +172,8 @@ impl Engine {
     /// Answers a call.
     pub async fn call(self: &Arc<Self>, call: Call) -> Reply {
         let call = Arc::new(call);
-        if !self.journal.is_empty()
-            && let Some(kept) = self.journal.take(self.journal.key(&call), self.clock.now())
-        {
+        let key = (!self.journal.is_empty() || !self.failures.is_empty()).then(|| self.keys.of(&call));
+        if let Some(kept) = key.and_then(|key| self.journal.take(key, self.clock.now())) {
             self.metrics.journal_hits.fetch_add(1, Ordering::Relaxed);
             if let Some(tracer) = self.tracer().as_ref() {
                 Trace::kept(tracer, &call);
@@ -172,17 +183,21 @@ impl Engine {
         if let Some(estimate) = self.estimate(&call) {
             return estimate;
         }
-        let operation = match Operation::plan(self, Arc::clone(&call)) {
+        let repeat = match key.map_or(Recall::Fresh, |key| self.recall(&call, key)) {
+            Recall::Fresh => None,
+            Recall::Again(repeat) => Some(repeat),
+            Recall::Answer { repeat, answer, rest } => return self.answer_repeat(&call, &repeat, answer, rest),
+        };
+        let operation = match Operation::plan(self, Arc::clone(&call), repeat) {
             Ok(operation) => operation,
-            Err(verdict) => return drive::unplanned(&call, *verdict),
+            Err(verdict) => return drive::unplanned(&call, &verdict),
         };
         match call.route.operation {
             _ if operation.plain => self.pass_through(operation).await,
             Asked::Generate(format) if call.envelope.stream => {
                 let out = Out::default();
                 let framing = call.envelope.framing;
-                let every = operation.policy().timeouts.heartbeat;
-                let beat = Some(Heartbeat { bytes: heartbeat::bytes(format, framing), every });
+                let beat = relay::heartbeat(&call, format, operation.policy().timeouts.heartbeat);
                 let driver = Box::pin(drive::stream(operation, format, out.clone()));
                 Relay::reply(self, out, driver, beat, early_head(&call, framing)).await
             }
@@ -203,6 +218,11 @@ impl Engine {
     /// How many sessions are known.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// A conversation that is known.
+    pub fn session(&self, project: &str, id: &str) -> Option<Arc<Session>> {
+        self.sessions.known(project, id)
     }
 
     /// Writes what is still on its way to the decision log.
@@ -270,7 +290,7 @@ impl Engine {
         self.tracer.load()
     }
 
-    pub(crate) fn forget_kept(&self, key: journal::Key) {
+    pub(crate) fn forget_kept(&self, key: Key) {
         drop(self.journal.take(key, self.clock.now()));
     }
 
@@ -319,7 +339,7 @@ impl Engine {
         }
     }
 
-    fn word(&self, word: &'static str) -> Arc<str> {
+    pub(crate) fn word(&self, word: &'static str) -> Arc<str> {
         self.words.get(word).map_or_else(|| word.into(), Arc::clone)
     }
 }
@@ -352,7 +372,7 @@ fn early_head(call: &Call, framing: Framing) -> HeaderMap {
 /// Every label value that is a word of ours.
 fn words() -> HashMap<&'static str, Arc<str>> {
     let steps = ["retry", "fallback", "escalate", "repair", "defer", "ask", "restart", "degrade", "give_up", "park"];
-    let others = ["ok", "input", "output", "other", "none", "closed", "open", "half_open"];
+    let others = ["ok", "input", "output", "other", "none", "closed", "open", "half_open", "memory", "upstream"];
     let outcomes = ["succeeded", "gave_up", "degraded", "cancelled"];
     let operations = ["chat", "responses", "messages", "gemini", "count_tokens", "embed", "models"];
     let kinds = FailureKind::ALL.into_iter().map(FailureKind::as_str);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
+use steadfast_core::breaker;
 use steadfast_core::context::{FailedAttempt, PartLimits, retry_note};
 use steadfast_core::cost::Usage;
 use steadfast_core::decision::{Decision, Reason, Target};
@@ -15,14 +16,17 @@ use steadfast_core::policy::{Policy, StepTable, StreamMode};
 use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::recovery::{Action, Attempt, Face, Outcome, Plan, Recovery};
 use steadfast_core::route::{Abilities, Needs, Route};
-use steadfast_core::world::{Session, Turn, World};
+use steadfast_core::world::{Endpoint, Session, Turn, World};
 use steadfast_core::{Failure, FailureKind, Instant};
 use steadfast_dialect::Operation as Asked;
 
 use crate::Engine;
 use crate::call::Call;
 use crate::drive::operation_name;
-use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, STEPS, Verdict};
+use crate::failures::{Failed, Repeat};
+use crate::journal::Kept;
+use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, Reply, ReplyBody, STEPS, Verdict};
+use crate::shape::is_untouched;
 use crate::snapshot::{Reach, Snapshot, dialect_of};
 use crate::traces::Trace;
 use crate::trouble::Trouble;
@@ -53,6 +57,8 @@ pub(crate) struct Operation {
     over: bool,
     /// Where traces are sent and the caller wants one.
     trace: Option<Box<Trace>>,
+    /// Where the same request failed before.
+    repeat: Option<Repeat>,
 }
 
 /// What the driver does next.
@@ -63,7 +69,7 @@ pub(crate) enum Next {
 
 impl Operation {
     /// Plans a request; an error says why it cannot even start.
-    pub(crate) fn plan(engine: &Arc<Engine>, call: Arc<Call>) -> Result<Self, Box<Verdict>> {
+    pub(crate) fn plan(engine: &Arc<Engine>, call: Arc<Call>, repeat: Option<Repeat>) -> Result<Self, Box<Verdict>> {
         let snapshot = engine.snapshot();
         let now = engine.clock.now();
         let configured = snapshot.config.project(Some(&call.project));
@@ -95,7 +101,7 @@ impl Operation {
             project: Arc::clone(project),
             session,
             turn: if call.envelope.continues_turn { Turn::Continues } else { Turn::New },
-            time_limit: call.wishes.client_waits.filter(|_| !call.envelope.stream).map(with_margin),
+            time_limit: client_waits(&call).filter(|_| !call.envelope.stream).map(with_margin),
             restarts_used: 0,
             seed: fastrand::u64(..),
             policy: Arc::clone(&policy),
@@ -117,6 +123,7 @@ impl Operation {
             tokens_seen: 0,
             over: false,
             trace,
+            repeat,
             snapshot,
             call,
         };
@@ -164,6 +171,11 @@ impl Operation {
         let transition = self.recovery.succeeded(counted.unwrap_or_default(), &self.world, now);
         self.served_by = Some(attempt.target);
         self.over = true;
+        if let Some(repeat) = self.repeat.take() {
+            for _ in 0..self.engine.failures.forget(repeat.key) {
+                self.recovery.plan().session.give_back_retry();
+            }
+        }
         if let Some(trace) = &mut self.trace {
             trace.succeeded(counted.unwrap_or_default());
         }
@@ -265,6 +277,39 @@ impl Operation {
             attempts => format!("Steadfast made {attempts} attempts: {told}"),
         };
         Verdict::of(reason, &told, self.recovery.last_failure(), self.last.take())
+    }
+
+    /// Remembers how it failed, for a client that comes again at once. What is wrong with a request
+    /// is not: clients negotiate, and each of their tries counts.
+    pub(crate) fn remember(&self, verdict: &Verdict, reply: &Reply) {
+        let negotiable = verdict.kind != FailureKind::ContextLimit && is_untouched(verdict.status);
+        let ReplyBody::Whole(body) = &reply.body else { return };
+        if negotiable || verdict.kind == FailureKind::InvalidRequest {
+            return;
+        }
+        let mut headers = reply.headers.clone();
+        headers.remove(REQUEST_ID);
+        let answer = Kept { status: reply.status, headers, body: body.clone() };
+        let failed = Failed {
+            request: Arc::clone(&self.call.id),
+            answer,
+            retry_after: verdict.retry_after,
+            broke_off: verdict.broke_off,
+            endpoints: self.judged_endpoints(verdict.kind),
+        };
+        let (engine, key) = (&self.engine, self.repeat.as_ref().map(|repeat| repeat.key));
+        let key = key.unwrap_or_else(|| engine.keys.of(&self.call));
+        engine.failures.remember(key, failed, engine.clock.now());
+    }
+
+    /// The endpoints of the chain, where such a failure says something about them.
+    fn judged_endpoints(&self, kind: FailureKind) -> Vec<Arc<Endpoint>> {
+        if kind.endpoint_outcome() == breaker::Outcome::Neutral {
+            return Vec::new();
+        }
+        let served = self.recovery.plan().route.chain().iter().flat_map(|model| &model.endpoints);
+        let known = self.snapshot.known_endpoints();
+        served.filter_map(|served| known.get(usize::from(served.endpoint.0))).map(Arc::clone).collect()
     }
 
     /// The headers that say what happened so far.
@@ -372,6 +417,9 @@ impl Operation {
         });
         self.log(&Record {
             session: self.call.session.clone(),
+            client: Some(Arc::clone(&self.call.client.name)),
+            agent: self.call.agent.clone(),
+            repeats: self.repeat.as_ref().map(|repeat| Arc::clone(&repeat.of)),
             project: Some(Arc::clone(&project.name)),
             policy: Some(policy.name.as_str().into()),
             chain: places.collect(),
@@ -461,8 +509,13 @@ fn effective_policy(policy: &Arc<Policy>, call: &Call) -> Arc<Policy> {
     Arc::new(own)
 }
 
+/// How long the client waits for a response to begin: what it says itself, or what is known of it.
+pub(crate) fn client_waits(call: &Call) -> Option<Duration> {
+    call.wishes.client_waits.or(call.client.waits)
+}
+
 /// The client's own patience, less what an answer needs to reach it in time.
-fn with_margin(wait: Duration) -> Duration {
+pub(crate) fn with_margin(wait: Duration) -> Duration {
     wait.saturating_sub((wait / 20).max(Duration::from_secs(1))).max(wait / 2)
 }
 

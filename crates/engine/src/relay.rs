@@ -16,10 +16,15 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame};
+use steadfast_config::Heartbeat as Known;
+use steadfast_dialect::Format;
+use steadfast_dialect::heartbeat::Beat;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::Engine;
-use crate::journal::Key;
+use crate::call::Call;
+use crate::key::Key;
+use crate::operation::{client_waits, with_margin};
 use crate::reply::{Reply, ReplyBody};
 
 /// What may wait for the client before the upstream is not read any further.
@@ -59,13 +64,33 @@ pub struct Relay {
     heartbeat: Option<(Heartbeat, Pin<Box<Sleep>>)>,
 }
 
-/// What keeps a client waiting. It is also how long a request may take before its head goes out:
-/// once that is sent the status is spent, so it is not sent early.
+/// What keeps a client waiting. The first one sends the head: the status is spent then, so it is not
+/// sent early.
 #[derive(Clone, Copy)]
 pub(crate) struct Heartbeat {
     pub(crate) bytes: &'static [u8],
+    /// How long the head may be held back.
+    pub(crate) first: Duration,
     /// A stream that is silent for this long gets one.
     pub(crate) every: Duration,
+}
+
+/// What keeps this client waiting, and from when on; none where nothing does.
+///
+/// A failure that still has a status of its own is told best, so the head of clients that are known
+/// to wait is held back for longer; never for longer than the client itself waits.
+pub(crate) fn heartbeat(call: &Call, format: Format, every: Duration) -> Option<Heartbeat> {
+    let beat = match call.client.heartbeat {
+        Known::Format => Beat::of(format),
+        Known::Ping => Beat::Ping,
+        Known::Comment => Beat::Comment,
+        Known::Event => Beat::Event,
+        Known::Blank => Beat::Blank,
+        Known::Never => return None,
+    };
+    let patience = client_waits(call).map_or(Duration::MAX, with_margin);
+    let first = call.client.head_wait.map_or(every, |head| head.max(every)).min(patience);
+    Some(Heartbeat { bytes: beat.bytes(call.envelope.framing), first, every })
 }
 
 /// The upstream's answer broke off in a format that has no word for it.
@@ -153,7 +178,7 @@ impl Relay {
         early_head: HeaderMap,
     ) -> Reply {
         engine.metrics.streams_open.fetch_add(1, Ordering::Relaxed);
-        let heartbeat = heartbeat.map(|beat| (beat, Box::pin(sleep(beat.every))));
+        let heartbeat = heartbeat.map(|beat| (beat, Box::pin(sleep(beat.first))));
         let mut relay = Self { engine: Arc::clone(engine), driver: Some(driver), out, heartbeat };
         let head = poll_fn(|cx| relay.poll_head(cx)).await;
         match head {

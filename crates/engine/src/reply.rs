@@ -9,9 +9,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use steadfast_core::decision::{Reason, Refused};
 use steadfast_core::route::Unfit;
 use steadfast_core::{Failure, FailureKind, redact};
-use steadfast_dialect::{Family, Final, error};
+use steadfast_dialect::{Format, Watch, error};
 
+use crate::call::Call;
 use crate::relay::Relay;
+use crate::shape::shape;
 use crate::trouble::Trouble;
 
 /// Names the request in every answer.
@@ -52,10 +54,15 @@ pub enum ReplyBody {
 pub(crate) struct Verdict {
     pub(crate) status: StatusCode,
     pub(crate) kind: FailureKind,
+    /// What the last failure said, and what we say.
     pub(crate) message: String,
+    /// What we say alone.
+    pub(crate) told: String,
     pub(crate) retry_after: Option<Duration>,
     /// The provider's own last word, where it can be passed on as it is.
     pub(crate) said: Option<Trouble>,
+    /// The client had got a part of the answer.
+    pub(crate) broke_off: bool,
 }
 
 impl Verdict {
@@ -83,47 +90,48 @@ impl Verdict {
                 Some(message) => format!("{} ({told})", redact::redact(message)),
                 None => told.to_owned(),
             };
-        Self { status, kind, message, retry_after: wait, said }
+        let broke_off = reason == Reason::AlreadyBegun;
+        Self { status, kind, message, told: told.to_owned(), retry_after: wait, said, broke_off }
     }
 
     /// The provider's own response with everything it said about retries: they are the client's.
-    pub(crate) fn pass_on(self, family: Family, mut headers: HeaderMap, request_id: &str) -> Reply {
-        let Some(trouble) = self.said else { return self.reply(family, headers, request_id) };
+    pub(crate) fn pass_on(&self, call: &Call, mut headers: HeaderMap) -> Reply {
+        let Some(trouble) = &self.said else { return self.reply(call, headers) };
         let advice = |name: &HeaderName| matches!(name.as_str(), "retry-after" | "retry-after-ms" | "x-should-retry");
         for (name, value) in trouble.headers.iter().filter(|(name, _)| passes_back(name) || advice(name)) {
             headers.append(name, value.clone());
         }
-        Reply { status: self.status, headers, body: ReplyBody::Whole(trouble.body) }
+        Reply { status: self.status, headers, body: ReplyBody::Whole(trouble.body.clone()) }
     }
 
-    /// The response, in the client's own format.
-    pub(crate) fn reply(self, family: Family, mut headers: HeaderMap, request_id: &str) -> Reply {
-        let retry_after_s = self.retry_after.map(whole_seconds);
+    /// The response, in the format of the client that asked and in words it stops at.
+    pub(crate) fn reply(&self, call: &Call, mut headers: HeaderMap) -> Reply {
+        let shape = shape(&call.client, self);
         headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
-        if let Some(seconds) = retry_after_s {
+        if let Some(seconds) = shape.retry_after_s {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        let body = match self.said {
+        let body = match self.said.as_ref().filter(|_| shape.as_said) {
             Some(trouble) => {
                 for (name, value) in trouble.headers.iter().filter(|(name, _)| passes_back(name)) {
                     if !headers.contains_key(name) {
                         headers.append(name, value.clone());
                     }
                 }
-                trouble.body
+                trouble.body.clone()
             }
             None => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-                error::body(family, &self.words(request_id, retry_after_s)).into()
+                error::body(call.route.family, &shape.words(&call.id)).into()
             }
         };
-        Reply { status: self.status, headers, body: ReplyBody::Whole(body) }
+        Reply { status: shape.status, headers, body: ReplyBody::Whole(body) }
     }
 
-    /// The same for a stream whose head is out.
-    pub(crate) fn words<'a>(&'a self, request_id: &'a str, retry_after_s: Option<u64>) -> Final<'a> {
-        let (status, kind) = (self.status.as_u16(), self.kind.as_str());
-        Final { status, kind, message: &self.message, retry_after_s, request_id }
+    /// The same as the last words of a stream whose head is out.
+    pub(crate) fn event(&self, call: &Call, format: Format, open: &Watch) -> Bytes {
+        let shape = shape(&call.client, self);
+        error::event(format, call.envelope.framing, &shape.words(&call.id), open).into()
     }
 }
 

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use http_body_util::Full;
 use steadfast_config::{Credential, Dialect, Endpoint};
 use steadfast_core::route::{Model, Served};
 
@@ -25,7 +24,7 @@ pub(crate) fn build(
     model: &Model,
     served: &Served,
     body: &Bytes,
-) -> Result<Request<Full<Bytes>>, Trouble> {
+) -> Result<Request<Bytes>, Trouble> {
     let name = served.alias.as_ref().unwrap_or(&model.name);
     let names_model = call.envelope.model.is_some();
     let path = if names_model { call.route.path_with_model(&call.path, name) } else { call.path.clone() };
@@ -36,7 +35,7 @@ pub(crate) fn build(
     }
     let uri = Uri::try_from(address).map_err(|error| unusable(&error))?;
     let body = if names_model { renamed(call, body, name) } else { body.clone() };
-    let mut request = Request::new(Full::new(body));
+    let mut request = Request::new(body);
     *request.method_mut() = call.method.clone();
     *request.uri_mut() = uri;
     *request.headers_mut() = headers(&call.headers, &call.credential, endpoint)?;
@@ -52,14 +51,14 @@ pub(crate) fn build_translated(
     model: &Model,
     served: &Served,
     body: &Bytes,
-) -> Result<(Request<Full<Bytes>>, Box<Translation>), Trouble> {
+) -> Result<(Request<Bytes>, Box<Translation>), Trouble> {
     let name = served.alias.as_ref().unwrap_or(&model.name);
     let target = Target { format: provider, model: name, thinks: model.abilities.thinking };
     let mut translation = translate::request(client, body, call.envelope.stream, target)
         .map_err(|error| Trouble::unfit(&error.to_string()))?;
     let stream = call.envelope.stream;
     let address = endpoint.url.join(&provider.address(name, stream));
-    let mut request = Request::new(Full::new(Bytes::from(std::mem::take(&mut translation.body))));
+    let mut request = Request::new(Bytes::from(std::mem::take(&mut translation.body)));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = Uri::try_from(address).map_err(|error| unusable(&error))?;
     // Neither the client's credentials nor what its headers say to its own vendor are for this one.
@@ -77,8 +76,8 @@ pub(crate) fn build_translated(
 }
 
 /// A question of our own, with the endpoint's own credential: clients' are theirs.
-pub(crate) fn question(endpoint: &Endpoint, path: &str) -> Result<Request<Full<Bytes>>, Trouble> {
-    let mut request = Request::new(Full::new(Bytes::new()));
+pub(crate) fn question(endpoint: &Endpoint, path: &str) -> Result<Request<Bytes>, Trouble> {
+    let mut request = Request::new(Bytes::new());
     *request.uri_mut() = Uri::try_from(endpoint.url.join(path)).map_err(|error| unusable(&error))?;
     *request.headers_mut() = headers(&HeaderMap::new(), &HeaderMap::new(), endpoint)?;
     Ok(request)

@@ -48,6 +48,12 @@ impl Sessions {
         session
     }
 
+    /// The session of this id, where it is known.
+    pub(crate) fn known(&self, project: &str, id: &str) -> Option<Arc<Session>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(project)?.get(id).map(|known| Arc::clone(&known.session))
+    }
+
     /// How many are known.
     pub(crate) fn len(&self) -> usize {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).values().map(HashMap::len).sum()

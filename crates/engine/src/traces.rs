@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
 use steadfast_config::{Dialect, Traces};
 use steadfast_core::Failure;
 use steadfast_core::cost::Usage;
@@ -177,6 +177,10 @@ impl Trace {
         if let Some(session) = &call.session {
             request.put("gen_ai.conversation.id", Value::Shared(Arc::clone(session)));
         }
+        if let Some(agent) = &call.agent {
+            request.put("gen_ai.agent.id", Value::Shared(Arc::clone(agent)));
+        }
+        request.put("steadfast.client", Value::Shared(Arc::clone(&call.client.name)));
         Some(Box::new(Self {
             tracer: Arc::clone(tracer),
             parent,
@@ -191,9 +195,18 @@ impl Trace {
 
     /// Tells of a request that the journal had the answer to.
     pub(crate) fn kept(tracer: &Arc<Tracer>, call: &Call) {
+        Self::answered(tracer, call, "steadfast.journal", Value::Word("kept"), "succeeded");
+    }
+
+    /// Tells of a request that had just failed, and was answered from memory.
+    pub(crate) fn repeated(tracer: &Arc<Tracer>, call: &Call, of: &Arc<str>) {
+        Self::answered(tracer, call, "steadfast.repeats", Value::Shared(Arc::clone(of)), "gave_up");
+    }
+
+    fn answered(tracer: &Arc<Tracer>, call: &Call, name: &'static str, value: Value, outcome: &'static str) {
         let Some(mut trace) = Self::begin(tracer, call, &call.project.as_str().into()) else { return };
-        trace.request.put("steadfast.journal", Value::Word("kept"));
-        trace.request.put("steadfast.outcome", Value::Word("succeeded"));
+        trace.request.put(name, value);
+        trace.request.put("steadfast.outcome", Value::Word(outcome));
         trace.request.put("steadfast.attempts", Value::Number(0));
         trace.request.ended_nanos = now_nanos();
         tracer.hand_over(trace.request);
@@ -419,7 +432,7 @@ impl Collector {
     }
 
     async fn post(&self, batch: &[Span]) -> Sent {
-        let mut request = Request::new(Full::new(otlp::body(&self.settings.service, batch).into()));
+        let mut request = Request::new(Bytes::from(otlp::body(&self.settings.service, batch)));
         *request.method_mut() = Method::POST;
         match self.settings.url.parse() {
             Ok(uri) => *request.uri_mut() = uri,
@@ -439,7 +452,7 @@ impl Collector {
         };
         let status = response.status();
         // Read to its end, so that the connection can be used again.
-        let _ = Limited::new(response.into_body(), 64 * 1024).collect().await;
+        drop(response.into_body().some(64 * 1024).await);
         match status {
             status if status.is_success() => Sent::Taken,
             // What the protocol says may be tried again.

@@ -1,15 +1,21 @@
-//! The HTTP client: one connection pool for HTTP/1.1 and one for HTTP/2, and what its errors mean.
+//! The HTTP client: connections of our own for HTTP/1.1, hyper's for HTTP/2, and what their errors
+//! mean.
 //!
 //! HTTP/1.1 is the default even where the provider speaks both: a stream with a connection of its
 //! own dies alone. Timeouts beyond connecting are the caller's.
 
+mod connection;
+mod pool;
+
 use std::error::Error;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -18,6 +24,8 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use steadfast_core::Transport;
 
+use self::connection::Broken;
+use self::pool::{Pool, Reading};
 use crate::trouble::Trouble;
 
 /// Idle connections are kept for less than the minute after which most providers close them.
@@ -26,7 +34,7 @@ const POOL_IDLE: Duration = Duration::from_secs(45);
 /// Sends requests to providers.
 #[derive(Clone, Debug)]
 pub(crate) struct Upstream {
-    http1: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http1: Arc<Pool>,
     http2: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
@@ -48,16 +56,12 @@ impl Upstream {
             tcp.set_connect_timeout(Some(connect));
             (HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http(), tcp)
         };
-        let builder = || {
-            let mut builder = Client::builder(TokioExecutor::new());
-            // hyper's own limit of 100 headers stays: one set here costs an allocation per response.
-            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(POOL_IDLE);
-            builder
-        };
         let (https, tcp) = connector();
-        let http1 = builder().build(https.enable_http1().wrap_connector(tcp));
+        let http1 = Pool::new(https.enable_http1().wrap_connector(tcp), connect);
         let (https, tcp) = connector();
-        let http2 = builder()
+        let http2 = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(POOL_IDLE)
             .http2_only(true)
             .http2_keep_alive_interval(Duration::from_secs(30))
             .http2_adaptive_window(true)
@@ -67,22 +71,66 @@ impl Upstream {
     }
 
     /// Sends a request and waits for the head of the response.
-    pub(crate) async fn send(
-        &self,
-        request: Request<Full<Bytes>>,
-        version: Version,
-    ) -> Result<Response<Incoming>, Trouble> {
-        let client = match version {
-            Version::Http1 => &self.http1,
-            Version::Http2 => &self.http2,
-        };
-        client.request(request).await.map_err(|error| refused(&error))
+    pub(crate) async fn send(&self, request: Request<Bytes>, version: Version) -> Result<Response<Answer>, Trouble> {
+        match version {
+            Version::Http1 => Ok(self.http1.send(request).await?.map(Answer::Own)),
+            Version::Http2 => {
+                // Boxed: every attempt has room for what only some need.
+                let sent = Box::pin(self.http2.request(request.map(Full::new)));
+                Ok(sent.await.map_err(|error| refused(&error))?.map(Answer::Shared))
+            }
+        }
+    }
+}
+
+/// The body of a response.
+pub(crate) enum Answer {
+    /// Over a connection of its own.
+    Own(Reading),
+    /// Over one that others use too.
+    Shared(Incoming),
+}
+
+impl Answer {
+    /// The next piece; `None` at the end.
+    pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, Trouble> {
+        match self {
+            Self::Own(reading) => reading.piece().await.map_err(|error| cut(&error)),
+            Self::Shared(incoming) => loop {
+                let Some(frame) = incoming.frame().await else { return Ok(None) };
+                // Trailers say nothing about the answer.
+                if let Ok(data) = frame.map_err(|error| cut(&error))?.into_data() {
+                    return Ok(Some(data));
+                }
+            },
+        }
+    }
+
+    /// As much of it as comes, up to a number of bytes. Read to its end, the connection can be used again.
+    pub(crate) async fn some(mut self, bytes_max: usize) -> Bytes {
+        let mut said = BytesMut::new();
+        while let Ok(Some(piece)) = self.piece().await {
+            let room = bytes_max - said.len();
+            said.extend_from_slice(&piece[..piece.len().min(room)]);
+            if said.len() == bytes_max {
+                break;
+            }
+        }
+        said.freeze()
+    }
+
+    /// Whether it is known that there will be no more.
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Self::Own(reading) => reading.is_over(),
+            Self::Shared(incoming) => incoming.is_end_stream(),
+        }
     }
 }
 
 /// The system's certificates, or the built-in ones where the system has none.
 fn tls() -> ClientConfig {
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = || {
         let versions = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
         versions.expect("ring has the default protocol versions")
@@ -95,15 +143,22 @@ fn tls() -> ClientConfig {
 
 /// What it means that no response came.
 fn refused(error: &legacy::Error) -> Trouble {
+    if error.is_connect() { connect_failed(error) } else { sending_failed(error) }
+}
+
+/// What it means that there is no connection.
+fn connect_failed(error: &(dyn Error + 'static)) -> Trouble {
     let words = chain(error);
-    if error.is_connect() {
-        return Trouble::transport(connect_meaning(error, &words), words).unsent();
-    }
-    Trouble::transport(meaning(error), words)
+    Trouble::transport(connect_meaning(error, &words), words).unsent()
+}
+
+/// What it means that a connection brought no response.
+fn sending_failed(error: &(dyn Error + 'static)) -> Trouble {
+    Trouble::transport(meaning(error), chain(error))
 }
 
 /// What it means that a body broke off.
-pub(crate) fn cut(error: &hyper::Error) -> Trouble {
+fn cut(error: &dyn Error) -> Trouble {
     Trouble::transport(Transport::BodyCut, chain(error)).in_stream()
 }
 
@@ -128,6 +183,9 @@ fn connect_meaning(error: &(dyn Error + 'static), words: &str) -> Transport {
 }
 
 fn meaning(error: &(dyn Error + 'static)) -> Transport {
+    if let Some(Broken::Malformed(_)) = error.downcast_ref() {
+        return Transport::Protocol;
+    }
     match find::<hyper::Error>(error) {
         Some(error) if error.is_parse() || error.is_parse_status() => Transport::Protocol,
         Some(error) if error.is_timeout() => Transport::ResponseTimeout,

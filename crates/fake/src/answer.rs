@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::call::{Peek, Tool};
 use crate::spec::{Answer, Spec};
@@ -46,6 +46,15 @@ pub(crate) fn blocks(spec: &Spec, peek: &Peek<'_>, prefill: Option<&str>) -> Vec
             vec![Block::Text(Pieces::cut(kept))]
         }
         Answer::Nothing => Vec::new(),
+        Answer::Call { name, arguments } => {
+            let tools = peek.tools();
+            match tools.iter().find(|tool| *tool.name == **name).filter(|_| !peek.has_result()) {
+                Some(tool) => {
+                    vec![Block::Tool { name: tool.name.clone(), arguments: Pieces::cut(filled(tool, arguments)) }]
+                }
+                None => vec![Block::Text(continued(words(), prefill))],
+            }
+        }
         Answer::Tool | Answer::TextAndTool | Answer::TwoTools => match peek.tools().as_slice() {
             [] => vec![Block::Text(continued(words(), prefill))],
             [only] if spec.answer == Answer::TwoTools => vec![tool(only), tool(only)],
@@ -151,6 +160,13 @@ fn fill(schema: &Value) -> String {
     value_for(schema, DEPTH_MAX).to_string()
 }
 
+/// The least arguments that fit a tool, with these in place of what was made up.
+fn filled(tool: &Tool, arguments: &Map<String, Value>) -> String {
+    let mut least: Map<String, Value> = serde_json::from_str(&fill(&tool.schema)).unwrap_or_default();
+    least.extend(arguments.clone());
+    Value::Object(least).to_string()
+}
+
 fn value_for(schema: &Value, depth: u32) -> Value {
     if depth == 0 {
         return Value::Null;
@@ -184,6 +200,6 @@ fn value_for(schema: &Value, depth: u32) -> Value {
             filled.map(|(name, schema)| (name.clone(), value_for(schema, depth - 1))).collect()
         }
         ("null", None) => Value::Null,
-        _ => Value::Object(serde_json::Map::new()),
+        _ => Value::Object(Map::new()),
     }
 }

@@ -242,6 +242,12 @@ impl<'a> Peek<'a> {
         Some(last.said())
     }
 
+    /// Whether a tool has answered since the model last spoke.
+    pub(crate) fn has_result(&self) -> bool {
+        let turns = self.turns();
+        turns.iter().rev().take_while(|turn| !turn.is_the_models()).any(Turn::is_result)
+    }
+
     fn turns(&self) -> Vec<Turn<'a>> {
         let raw = self.messages.or(self.contents).or(self.input);
         raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
@@ -300,11 +306,38 @@ fn schema_of(raw: &RawValue) -> Option<serde_json::Value> {
 struct Turn<'a> {
     #[serde(borrow, default)]
     role: Option<Cow<'a, str>>,
+    /// What an item of the responses API is; a message need not say.
+    #[serde(borrow, default, rename = "type")]
+    kind: Option<Cow<'a, str>>,
     #[serde(borrow, default, alias = "parts")]
     content: Option<&'a RawValue>,
 }
 
 impl Turn<'_> {
+    fn is_the_models(&self) -> bool {
+        let calls = self.kind.as_deref().is_some_and(|kind| kind.ends_with("_call") || kind == "reasoning");
+        calls || matches!(self.role.as_deref(), Some("assistant" | "model"))
+    }
+
+    /// A message or an item that is, or holds, what a tool answered.
+    fn is_result(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Part<'a> {
+            #[serde(borrow, default, rename = "type")]
+            kind: Option<Cow<'a, str>>,
+            #[serde(borrow, default, rename = "functionResponse", alias = "function_response")]
+            response: Option<&'a RawValue>,
+        }
+        let is_answer = self.kind.as_deref().is_some_and(|kind| kind.ends_with("_call_output"));
+        let parts = self.content.and_then(|raw| serde_json::from_str::<Vec<Part<'_>>>(raw.get()).ok());
+        is_answer
+            || self.role.as_deref() == Some("tool")
+            || parts
+                .unwrap_or_default()
+                .iter()
+                .any(|part| part.response.is_some() || part.kind.as_deref() == Some("tool_result"))
+    }
+
     /// All text of the message.
     fn said(&self) -> String {
         #[derive(Deserialize)]

@@ -82,6 +82,11 @@ pub(crate) enum Answer {
     Tool,
     TextAndTool,
     TwoTools,
+    /// An agent's turn: this tool with these arguments, and words once its result has come.
+    Call {
+        name: Arc<str>,
+        arguments: serde_json::Map<String, serde_json::Value>,
+    },
     Thinking,
     Json,
     BadJson,

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use steadfast_config::{DEFAULT_PROJECT, parse_duration};
+use steadfast_config::{Client, DEFAULT_PROJECT, parse_duration};
 use steadfast_core::FailureKind;
 use steadfast_core::policy::{StreamMode, limits};
 use steadfast_dialect::Envelope;
 use steadfast_engine::{Snapshot, Wishes};
 
 use crate::edge::Refusal;
+use crate::prefix::{NAME_BYTES_MAX, Prefix};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
@@ -19,26 +20,16 @@ const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 const API_KEY: HeaderName = HeaderName::from_static("api-key");
 const PROJECT: HeaderName = HeaderName::from_static("x-steadfast-project");
 const SESSION: HeaderName = HeaderName::from_static("x-steadfast-session");
+const AGENT: HeaderName = HeaderName::from_static("x-steadfast-agent");
+const CLIENT: HeaderName = HeaderName::from_static("x-steadfast-client");
 const STREAM: HeaderName = HeaderName::from_static("x-steadfast-stream");
 const CHAIN: HeaderName = HeaderName::from_static("x-steadfast-chain");
 const DEADLINE: HeaderName = HeaderName::from_static("x-steadfast-deadline");
 const PARK: HeaderName = HeaderName::from_static("x-steadfast-park");
 
-/// The headers that known clients name their conversation with, ours first.
-const SESSION_HEADERS: [HeaderName; 5] = [
-    SESSION,
-    HeaderName::from_static("x-claude-code-session-id"),
-    HeaderName::from_static("session-id"),
-    HeaderName::from_static("x-session-id"),
-    HeaderName::from_static("session_id"),
-];
-
 /// How long the SDKs say that they wait for a response to begin, in seconds.
 const CLIENT_TIMEOUTS: [HeaderName; 2] =
     [HeaderName::from_static("x-stainless-read-timeout"), HeaderName::from_static("x-stainless-timeout")];
-
-/// Ids are names, not storage.
-const SESSION_BYTES_MAX: usize = 256;
 
 /// Who is calling, and with what.
 #[derive(Debug)]
@@ -59,11 +50,31 @@ pub(crate) enum Door {
     Locked,
 }
 
-/// Tells who is calling. `named` is the project in the path, where there is one.
+/// The program that calls: by the name it is given, or by what it sends.
+pub(crate) fn client(
+    headers: &HeaderMap,
+    path: &str,
+    prefix: &Prefix,
+    snapshot: &Snapshot,
+) -> Result<Arc<Client>, Refusal> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let known = &snapshot.config;
+    let found = match text(CLIENT.as_str()).or(prefix.client.as_deref()) {
+        Some(name) => known.client(name).ok_or_else(|| {
+            let names: Vec<&str> = known.clients.iter().map(|client| &*client.name).collect();
+            Refusal::bad_request(format!("there is no client `{name}`: there are {}", names.join(", ")))
+        })?,
+        None => known.recognise(path, text).ok_or_else(|| Refusal::bad_request("no client is known"))?,
+    };
+    Ok(Arc::clone(found))
+}
+
+/// Tells who is calling. `client` and `prefix` may name the project.
 pub(crate) fn identify(
     headers: &mut HeaderMap,
     query: Option<&str>,
-    named: Option<&str>,
+    prefix: &Prefix,
+    client: &Client,
     snapshot: &Snapshot,
     door: Door,
 ) -> Result<Caller, Refusal> {
@@ -96,11 +107,11 @@ pub(crate) fn identify(
         let message = "this gateway is open to the network: send a project's key or the admin token as the API key";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, FailureKind::AuthError, message));
     }
-    let header = headers.get(&PROJECT).and_then(|value| value.to_str().ok());
-    let project = match (by_key, header.or(named)) {
-        (Some(project), _) => project,
-        (None, named) => {
-            let named = named.unwrap_or(DEFAULT_PROJECT);
+    let said = headers.get(&PROJECT).and_then(|value| value.to_str().ok()).or(prefix.project.as_deref());
+    let project = match by_key {
+        Some(project) => project,
+        None => {
+            let named = said.or_else(|| mentioned(headers, client, snapshot)).unwrap_or(DEFAULT_PROJECT);
             let known = snapshot.config.projects.get(named).ok_or_else(|| {
                 Refusal::bad_request(format!(
                     "there is no project `{named}`; add [projects.{named}] to the configuration"
@@ -116,11 +127,36 @@ pub(crate) fn identify(
     Ok(Caller { project: project.to_owned(), credential, query })
 }
 
-/// The conversation a request belongs to, where the client says.
-pub(crate) fn session(headers: &HeaderMap, envelope: &Envelope) -> Option<Arc<str>> {
-    let named = SESSION_HEADERS.iter().find_map(|name| headers.get(name)?.to_str().ok());
-    let id = named.or(envelope.session.as_deref())?;
-    (!id.is_empty() && id.len() <= SESSION_BYTES_MAX).then(|| id.into())
+/// A project that the client mentions for its provider. Nobody meant it for us, so it counts only
+/// where it is one of ours and open.
+fn mentioned<'a>(headers: &'a HeaderMap, client: &Client, snapshot: &Snapshot) -> Option<&'a str> {
+    let names = client.project.iter().filter_map(|name| headers.get(name)?.to_str().ok());
+    let is_open = |name: &&str| snapshot.config.projects.get(*name).is_some_and(|project| project.keys.is_empty());
+    names.into_iter().find(is_open)
+}
+
+/// The conversation a request belongs to, where anybody says: we ourselves, the path, the client's
+/// own headers, or the body.
+pub(crate) fn session(headers: &HeaderMap, prefix: &Prefix, client: &Client, envelope: &Envelope) -> Option<Arc<str>> {
+    first_id(headers, &SESSION, prefix.session.as_deref(), &client.session, envelope.session.as_deref())
+}
+
+/// The agent within the conversation, in the same order.
+pub(crate) fn agent(headers: &HeaderMap, prefix: &Prefix, client: &Client) -> Option<Arc<str>> {
+    first_id(headers, &AGENT, prefix.agent.as_deref(), &client.agent, None)
+}
+
+fn first_id(
+    headers: &HeaderMap,
+    ours: &HeaderName,
+    in_path: Option<&str>,
+    theirs: &[String],
+    in_body: Option<&str>,
+) -> Option<Arc<str>> {
+    let sent = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let told = std::iter::once(sent(ours.as_str())).chain([in_path]);
+    let mut told = told.chain(theirs.iter().map(|name| sent(name))).chain([in_body]).flatten();
+    told.find(|id| !id.is_empty() && id.len() <= NAME_BYTES_MAX).map(Arc::from)
 }
 
 /// What a request wishes for itself; what cannot be is refused by name.

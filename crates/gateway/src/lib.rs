@@ -7,7 +7,10 @@
 mod caller;
 mod edge;
 mod own;
+mod prefix;
 mod proxy;
 mod server;
+mod workers;
 
 pub use server::{BindError, Gateway, Settings};
+pub use workers::Workers;

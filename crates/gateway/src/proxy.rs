@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::caller::{self, Door};
 use crate::edge::{Body, Refusal, whole};
+use crate::prefix::{self, Prefix};
 use crate::server::Settings;
 
 /// No model has a name this long; names go into logs and headers.
@@ -46,14 +47,18 @@ pub(crate) async fn answer(
     settings: &Settings,
 ) -> Response<Body> {
     let id = request_id();
-    let (project, path) = split_project(request.uri().path());
     let anthropic = request.headers().contains_key("anthropic-version");
+    let unknown = if anthropic { Family::Anthropic } else { Family::OpenAi };
+    let (prefix, path) = match prefix::split(request.uri().path()) {
+        Ok(split) => split,
+        Err(refusal) => return refusal.response(unknown, &id),
+    };
     let asked = Asked { method: request.method().as_str(), path, query: request.uri().query() };
     let Some(route) = Route::of(asked, anthropic) else {
         let message =
             format!("Steadfast does not serve `{path}`: it serves /v1/… (OpenAI and Anthropic) and /v1beta/… (Gemini)");
         let refusal = Refusal::new(StatusCode::NOT_FOUND, FailureKind::InvalidRequest, message);
-        return refusal.response(if anthropic { Family::Anthropic } else { Family::OpenAi }, &id);
+        return refusal.response(unknown, &id);
     };
     let family = route.family;
     if request.headers().contains_key(http::header::UPGRADE) && request.method() == http::Method::GET {
@@ -61,8 +66,8 @@ pub(crate) async fn answer(
         let message = "WebSockets are not served: use HTTP with server-sent events";
         return Refusal::new(StatusCode::UPGRADE_REQUIRED, FailureKind::InvalidRequest, message).response(family, &id);
     }
-    let (project, path) = (project.map(str::to_owned), path.to_owned());
-    match read(request, route, project, path, engine, door, settings, &id).await {
+    let path = path.to_owned();
+    match read(request, route, prefix, path, engine, door, settings, &id).await {
         Ok(call) => respond(engine.call(call).await),
         Err(refusal) => refusal.response(family, &id),
     }
@@ -75,7 +80,7 @@ pub(crate) async fn answer(
 async fn read(
     request: Request<Incoming>,
     route: Route,
-    project: Option<String>,
+    prefix: Prefix,
     path: String,
     engine: &Engine,
     door: Door,
@@ -86,7 +91,8 @@ async fn read(
     let (parts, body) = request.into_parts();
     let mut headers = parts.headers;
     refuse_strangers(&headers, door)?;
-    let caller = caller::identify(&mut headers, parts.uri.query(), project.as_deref(), &snapshot, door)?;
+    let client = caller::client(&headers, &path, &prefix, &snapshot)?;
+    let caller = caller::identify(&mut headers, parts.uri.query(), &prefix, &client, &snapshot, door)?;
     let wishes = caller::wishes(&headers)?;
     let body = collect(body, settings.body_bytes_max, settings.body_idle).await?;
     let asked = Asked { method: parts.method.as_str(), path: &path, query: parts.uri.query() };
@@ -96,7 +102,8 @@ async fn read(
         let message = format!("the model's name is longer than {MODEL_BYTES_MAX} bytes");
         return Err(Refusal::bad_request(message));
     }
-    let session = caller::session(&headers, &envelope);
+    let session = caller::session(&headers, &prefix, &client, &envelope);
+    let agent = caller::agent(&headers, &prefix, &client);
     clean(&mut headers);
     Ok(Call {
         id: Arc::clone(id),
@@ -109,6 +116,8 @@ async fn read(
         envelope,
         project: caller.project,
         session,
+        agent,
+        client,
         credential: caller.credential,
         wishes,
     })
@@ -122,15 +131,6 @@ fn respond(reply: Reply) -> Response<Body> {
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;
     response
-}
-
-/// `/p/NAME/v1/…` belongs to the project NAME: for clients that can set nothing but a base URL.
-fn split_project(path: &str) -> (Option<&str>, &str) {
-    let split = path.strip_prefix("/p/").and_then(|rest| rest.find('/').map(|slash| rest.split_at(slash)));
-    match split {
-        Some((name, rest)) if !name.is_empty() => (Some(name), rest),
-        _ => (None, path),
-    }
 }
 
 /// A web page of somebody else must not spend the keys of whoever looks at it.
@@ -170,12 +170,10 @@ fn clean(headers: &mut HeaderMap) {
         .flat_map(|value| value.split(','))
         .filter_map(|name| HeaderName::try_from(name.trim()).ok())
         .collect();
-    for name in listed.iter().chain(&NOT_PASSED) {
-        headers.remove(name);
-    }
-    let ours: Vec<HeaderName> =
-        headers.keys().filter(|name| name.as_str().starts_with("x-steadfast-")).cloned().collect();
-    for name in ours {
+    // Looked for by what is there: of the many names that may not pass, a request has two or three.
+    let ours = |name: &HeaderName| name.as_str().starts_with("x-steadfast-") || NOT_PASSED.contains(name);
+    let refused: Vec<HeaderName> = headers.keys().filter(|name| ours(name)).cloned().collect();
+    for name in listed.iter().chain(&refused) {
         headers.remove(name);
     }
 }
@@ -228,13 +226,6 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-
-    #[test]
-    fn a_project_can_stand_in_the_path() {
-        assert_eq!(split_project("/p/acme/v1/messages"), (Some("acme"), "/v1/messages"));
-        assert_eq!(split_project("/v1/messages"), (None, "/v1/messages"));
-        assert_eq!(split_project("/p/acme"), (None, "/p/acme"));
-    }
 
     #[test]
     fn what_belongs_to_the_connection_or_to_us_does_not_go_on() {

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::caller::Door;
+use crate::workers::Workers;
 use crate::{own, proxy};
 
 /// How often an HTTP/2 connection is asked whether it is still there.
@@ -44,9 +45,15 @@ pub struct Settings {
 pub struct Gateway {
     listener: TcpListener,
     address: SocketAddr,
+    serving: Serving,
+}
+
+/// What every connection needs.
+#[derive(Clone, Debug)]
+struct Serving {
+    engine: Arc<Engine>,
     door: Door,
     settings: Settings,
-    engine: Arc<Engine>,
 }
 
 /// Why a gateway cannot listen.
@@ -89,7 +96,7 @@ impl Gateway {
         }
         let listener = TcpListener::bind(address).await.map_err(|source| BindError::Listen { address, source })?;
         let address = listener.local_addr().map_err(|source| BindError::Listen { address, source })?;
-        Ok(Self { listener, address, door, settings, engine })
+        Ok(Self { listener, address, serving: Serving { engine, door, settings } })
     }
 
     /// Where it listens.
@@ -97,8 +104,18 @@ impl Gateway {
         self.address
     }
 
-    /// Serves until `stop`, then lets what is under way finish, for as long as the settings say.
+    /// Serves in the runtime it is called in until `stop`, then lets what is under way finish, for as
+    /// long as the settings say.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
+        self.accept(None, stop).await;
+    }
+
+    /// The same on threads that do nothing else.
+    pub async fn serve_on(self, workers: Workers, stop: impl Future<Output = ()>) {
+        self.accept(Some(workers), stop).await;
+    }
+
+    async fn accept(self, workers: Option<Workers>, stop: impl Future<Output = ()>) {
         // Every connection holds a receiver while it lives, with what it logs at its end.
         let (phase, _) = watch::channel(Phase::Serving);
         let mut stop = std::pin::pin!(stop);
@@ -106,9 +123,7 @@ impl Gateway {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => {
-                        tokio::spawn(self.connection(stream, phase.subscribe()));
-                    }
+                    Ok((stream, _)) => self.serving.begin(stream, workers.as_ref(), phase.subscribe()),
                     Err(error) => {
                         // Out of file handles, most likely: those who are here go on.
                         tracing::warn!(%error, "cannot accept a connection");
@@ -120,32 +135,55 @@ impl Gateway {
         drop(self.listener);
         tracing::info!("stopping: open answers may finish");
         phase.send_replace(Phase::Draining);
-        if timeout(self.settings.drain, phase.closed()).await.is_err() {
-            tracing::warn!(drain = ?self.settings.drain, "some answers are cut off");
+        let drain = self.serving.settings.drain;
+        if timeout(drain, phase.closed()).await.is_err() {
+            tracing::warn!(?drain, "some answers are cut off");
             phase.send_replace(Phase::Cut);
             let _ = timeout(CUT_TIME, phase.closed()).await;
         }
-        self.engine.stop().await;
+        drop(workers);
+        self.serving.engine.stop().await;
+    }
+}
+
+impl Serving {
+    /// Begins to serve a connection, on a worker where there are some.
+    fn begin(&self, stream: TcpStream, workers: Option<&Workers>, phase: watch::Receiver<Phase>) {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "cannot set TCP_NODELAY");
+        }
+        let serving = self.clone();
+        let Some(workers) = workers else {
+            tokio::spawn(serving.connection(stream, phase));
+            return;
+        };
+        match stream.into_std() {
+            Ok(stream) => workers.spawn(async move {
+                match TcpStream::from_std(stream) {
+                    Ok(stream) => serving.connection(stream, phase).await,
+                    Err(error) => tracing::warn!(%error, "cannot take over a connection"),
+                }
+            }),
+            Err(error) => tracing::warn!(%error, "cannot hand a connection over"),
+        }
     }
 
     /// Serves a connection until either side ends it. Boxed: the task would hold it twice.
     fn connection(
-        &self,
+        self,
         stream: TcpStream,
         mut phase: watch::Receiver<Phase>,
     ) -> impl Future<Output = ()> + Send + 'static {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "cannot set TCP_NODELAY");
-        }
-        let (engine, door, settings) = (Arc::clone(&self.engine), self.door, self.settings);
+        let Self { engine, door, settings } = self;
         let service = service_fn(move |request| {
             let engine = Arc::clone(&engine);
-            async move {
+            // Boxed: a connection keeps the room of this future for good, also while an answer streams.
+            Box::pin(async move {
                 Ok::<_, Infallible>(match own::answer(&request, &engine, door) {
                     Some(response) => response,
                     None => proxy::answer(request, &engine, door, &settings).await,
                 })
-            }
+            })
         });
         async move {
             let version = tokio::select! {

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::Args;
 use steadfast_config::{Config, Credential};
 use steadfast_engine::Engine;
-use steadfast_gateway::{Gateway, Settings};
+use steadfast_gateway::{Gateway, Settings, Workers};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{config_path, environment, load, load_or_refuse, report, talk};
@@ -42,8 +42,9 @@ pub(crate) fn run(args: &ServeArgs, sources: &SourceArgs) -> anyhow::Result<Exit
     report(&loaded.warnings);
     let mut config = loaded.config;
     add_log(&mut config, args.no_log);
+    // This one accepts, checks and reloads; connections have threads of their own.
     let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let engine = runtime.block_on(serve(args, sources, config, known))?;
     // What is detached must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -65,11 +66,12 @@ async fn serve(
         ..Settings::default()
     };
     let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
+    let workers = Workers::start().context("cannot start the threads that serve")?;
     let stop = stop_signal()?;
     talk(&greeting(&gateway, &engine));
     let reloads = reload_on_change(Arc::clone(&engine), sources.clone(), known, args.no_log);
     let reloads = tokio::spawn(reloads);
-    gateway.serve(stop).await;
+    gateway.serve_on(workers, stop).await;
     reloads.abort();
     Ok(engine)
 }

@@ -4,10 +4,12 @@
 
 mod config;
 mod demo;
+mod doctor;
 mod explain;
 mod fake;
 mod secrets;
 mod serve;
+mod setup;
 mod simulate;
 mod why;
 

@@ -64,6 +64,10 @@ impl Server {
         server
     }
 
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     pub(crate) fn said(&self) -> String {
         self.stderr.lock().unwrap().clone()
     }

@@ -142,3 +142,32 @@ fn the_log_is_looked_for_where_serve_writes_it() {
     let nowhere = Folder::new().run(&["why"]);
     assert!(nowhere.stderr.contains("name it with --log FILE"), "{}", nowhere.stderr);
 }
+
+#[test]
+fn a_repeat_that_was_answered_from_memory_says_of_what() {
+    let folder = Folder::new();
+    let log = concat!(
+        r#"{"time":1762178401000,"event":"start","request":"req_r2","session":"s-1","project":"acme","#,
+        r#""client":"codex","agent":"review","repeats":"req_r1"}"#,
+        "\n",
+        r#"{"time":1762178401000,"event":"outcome","request":"req_r2","attempt":0,"reason":"the same request failed just before, and is asked again in 2s at the latest","outcome":"gave_up","latency_ms":0}"#,
+        "\n",
+    );
+    folder.write("decisions.jsonl", log);
+    why(&folder, &["req_r2"]).assert(
+        0,
+        "\
+req_r2: answered from memory, it had just failed
+
+  when     2025-11-03 14:00:01.000 +00:00
+  project  acme
+  session  s-1
+  client   codex
+  agent    review
+  repeats  req_r1, which failed
+
+     0s  gave up: the same request failed just before, and is asked again in 2s at the latest
+",
+        "",
+    );
+}

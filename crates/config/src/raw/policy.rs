@@ -323,7 +323,7 @@ impl Words for FailureKind {
 }
 
 /// Every trigger that has a name: kinds, categories and `default`.
-fn trigger_names() -> Vec<&'static str> {
+pub(super) fn trigger_names() -> Vec<&'static str> {
     let kinds = FailureKind::ALL.into_iter().map(FailureKind::as_str);
     kinds.chain(Category::ALL.into_iter().map(Category::as_str)).chain(["default"]).collect()
 }

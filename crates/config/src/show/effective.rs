@@ -9,8 +9,10 @@ use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, Step, StepRule};
 use steadfast_core::route::Model;
 
+use crate::clients::Client;
 use crate::config::{Config, Credential, Endpoint, Project, Store, Traces};
 use crate::node::Value;
+use crate::raw::AS_IT_IS;
 use crate::read::Words;
 use crate::secret::{MASK, mask_tokens, mask_url};
 use crate::value::format_duration;
@@ -31,6 +33,7 @@ pub(super) fn tree(config: &Config) -> Value {
             ("ladders", named(config.ladders.iter().map(|(name, rungs)| (name.clone(), texts(rungs))))),
             ("policies", named(policies.map(|(name, known)| (name.clone(), policy(known, &config.roots[name]))))),
             ("projects", named(config.projects.iter().map(|(name, known)| (name.clone(), project(known))))),
+            ("clients", named(config.clients.iter().map(|known| (known.name.to_string(), client(known))))),
             ("rules", (!config.rules.is_empty()).then(|| Value::list(config.rules.iter().map(rule)))),
             (
                 "agents",
@@ -271,6 +274,33 @@ fn project(project: &Project) -> Value {
         ),
         ("chain", project.chain.as_deref().map(texts)),
         ("enabled", Some(Value::Boolean(project.enabled))),
+    ])
+}
+
+fn client(client: &Client) -> Value {
+    let finals = client.finals.iter().map(|(trigger, told)| {
+        let told = match (told.status, told.kind) {
+            (None, None) => Value::text(AS_IT_IS),
+            (Some(status), None) => whole(status.into()),
+            (status, kind) => Value::table([
+                ("status", status.map(|status| whole(status.into()))),
+                ("kind", kind.map(|kind| Value::text(kind.as_str()))),
+            ]),
+        };
+        (trigger.to_string(), told)
+    });
+    // A header may well be told by a credential.
+    let signs: Vec<String> = client.signs.iter().map(|sign| mask_tokens(&sign.written())).collect();
+    Value::table([
+        ("match", (!signs.is_empty()).then(|| texts(&signs))),
+        ("final", named(finals)),
+        ("retry_after", Some(Value::Boolean(client.retry_after))),
+        ("waits", client.waits.map(wait)),
+        ("head_wait", client.head_wait.map(wait)),
+        ("heartbeat", Some(Value::text(client.heartbeat.word()))),
+        ("session", Some(texts(&client.session))),
+        ("agent", Some(texts(&client.agent))),
+        ("project", Some(texts(&client.project))),
     ])
 }
 

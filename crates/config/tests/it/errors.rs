@@ -421,3 +421,35 @@ fn warnings_are_said_and_load_all_the_same() {
         "warning: the environment variable STEADFAST_LISTN names no key\n  = help: did you mean STEADFAST_LISTEN?\n"
     );
 }
+
+#[test]
+fn clients_are_checked() {
+    let of = |text: &str| format!("[clients.mine]\n{text}");
+    refused(&of("like = \"codexx\""), "unknown client `codexx`");
+    refused(&of("final = { http_400 = 500 }"), "`http_400` always passes untouched");
+    refused(&of("final = { default = 200 }"), "a failure's status is between 400 and 599");
+    refused(&of("final = { overload = 400 }"), "unknown kind `overload`");
+    refused(&of("final = { default = \"stop\" }"), "`default` does not say how it is told");
+    refused(&of("waits = \"30s\"\nhead_wait = \"40s\""), "the head is held back for longer than the client waits");
+    refused(&of("waits = \"2h\""), "`waits` must be between 1s and 1h");
+    refused(&of("heartbeat = \"pong\""), "unknown heartbeat `pong`");
+    refused(&of("match = [\"user agent: x\"]"), "this tells nothing about `mine`");
+    refused(&of("session = [\"x session\"]"), "this is no name of a header");
+    refused("[clients.\"a/b\"]\nretry_after = false", "a client's name has letters, digits, `-`, `_` and `.`");
+    refused("[clients.unknown]\nmatch = [\"user-agent\"]", "`unknown` is whoever nothing tells");
+}
+
+#[test]
+fn a_wrong_client_is_pointed_at_with_the_near_one() {
+    check(
+        "[clients.mine]\nlike = \"opencod\"\n",
+        "
+error: unknown client `opencod`
+ --> steadfast.toml:2:8
+  |
+2 | like = \"opencod\"
+  |        ^^^^^^^^^
+  = key: clients.mine.like
+  = help: did you mean `opencode`?",
+    );
+}

@@ -13,6 +13,9 @@ pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
         request,
         session,
         project,
+        client,
+        agent,
+        repeats,
         policy,
         chain,
         attempt,
@@ -41,6 +44,9 @@ pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
     put_text(out, "request", Some(request));
     put_text(out, "session", session.as_deref());
     put_text(out, "project", project.as_deref());
+    put_text(out, "client", client.as_deref());
+    put_text(out, "agent", agent.as_deref());
+    put_text(out, "repeats", repeats.as_deref());
     put_text(out, "policy", policy.as_deref());
     put_chain(out, chain);
     put_number(out, "attempt", attempt.map(i64::from));

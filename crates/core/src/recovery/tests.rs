@@ -106,7 +106,7 @@ impl Script {
     /// Plays the script and returns what happened, a line each.
     ///
     /// The script is a list of reports, separated by `;`: `200`, a status or a kind (with
-    /// `retry-after:SECONDS` and `tool:NAME`), `yes`, `no`, `silence`, `repaired`, `broken`,
+    /// `retry-after:SECONDS` and `tool:NAME`; `begun` before it: the answer had begun), `yes`, `no`, `silence`, `repaired`, `broken`,
     /// `cancel`. Waits pass by themselves.
     fn play(&mut self, script: &str) -> String {
         let mut recovery = self.start();
@@ -176,7 +176,10 @@ impl Script {
             "200" => _ = recovery.succeeded(usage, &self.world, self.now),
             "cancel" => recovery.cancelled(usage, &self.world, self.now),
             _ => {
-                let decision = recovery.failed(failure(report), usage, &self.world, self.now);
+                let decision = match report.strip_prefix("begun ") {
+                    Some(report) => recovery.broke_off(failure(report), usage, &self.world, self.now),
+                    None => recovery.failed(failure(report), usage, &self.world, self.now),
+                };
                 let route = Arc::clone(&recovery.plan().route);
                 self.tell(&route, &decision, told);
             }

@@ -110,3 +110,17 @@ fn a_failed_response_goes_on_with_the_open_one() {
     assert_eq!(value["response"]["error"]["code"], "rate_limit_exceeded");
     assert!(value["response"]["error"]["message"].as_str().unwrap().ends_with("Please try again in 2s."));
 }
+
+#[test]
+fn what_clients_take_for_a_full_context_is_known() {
+    for text in [
+        "Prompt is too long: 205411 tokens > 200000 maximum",
+        "Too many tokens, please wait",
+        "context_length_exceeded",
+    ] {
+        assert!(looks_like_overflow(text), "{text}");
+    }
+    for text in ["Overloaded", "You exceeded your current quota", "Rate limit reached for requests", ""] {
+        assert!(!looks_like_overflow(text), "{text}");
+    }
+}

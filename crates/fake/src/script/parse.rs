@@ -48,6 +48,7 @@ const WORDS: &[&str] = &[
     "first",
     "wait",
     "answer",
+    "call",
     "text",
     "body",
     "retry-after",
@@ -228,6 +229,7 @@ fn setting(spec: &mut Spec, word: &Word<'_>) -> Result<bool, ScriptError> {
         "wait" => spec.wait = word.duration()?,
         "text" => spec.answer = Answer::Literal(word.needed("the text of the answer")?.into()),
         "answer" => spec.answer = answer(word)?,
+        "call" => spec.answer = call(word)?,
         "nocontent" => spec.answer = Answer::Nothing,
         "bad-json" => spec.answer = Answer::BadJson,
         "body" => {
@@ -341,6 +343,18 @@ fn answer(word: &Word<'_>) -> Result<Answer, ScriptError> {
             return Err(word.expected(expected));
         }
     })
+}
+
+/// `call=NAME` and `call="NAME {…}"`.
+fn call(word: &Word<'_>) -> Result<Answer, ScriptError> {
+    let expected = r#"a tool and perhaps arguments, such as `call=Bash` or `call="Bash {\"command\":\"ls\"}"`"#;
+    let value = word.needed(expected)?.trim();
+    let (name, arguments) = value.split_once(' ').unwrap_or((value, "{}"));
+    let arguments = serde_json::from_str(arguments).map_err(|_| word.expected(expected))?;
+    if name.is_empty() {
+        return Err(word.expected(expected));
+    }
+    Ok(Answer::Call { name: name.into(), arguments })
 }
 
 fn retry_after(word: &Word<'_>) -> Result<RetryAfter, ScriptError> {

@@ -228,6 +228,64 @@ async fn a_streamed_tool_call_is_whole_when_joined() {
 }
 
 #[tokio::test]
+async fn an_agents_turn_is_a_call_and_then_words() {
+    let call = r#"call="weather {\"city\":\"Ulm\"}" words=3"#;
+    let fake = Fake::start().await.unwrap();
+    // What each client sends back: the question, the model's call, the tool's answer, and whatever it likes to add.
+    let histories = [
+        (
+            CHAT,
+            "messages",
+            json!([{ "role": "user", "content": "go" }, { "role": "assistant", "tool_calls": [] }, { "role": "tool", "content": "rain" }]),
+        ),
+        (
+            MESSAGES,
+            "messages",
+            json!([
+                { "role": "user", "content": "go" }, { "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "weather", "input": {} }] },
+                { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "rain" }] }, { "role": "user", "content": "and?" },
+            ]),
+        ),
+        (
+            RESPONSES,
+            "input",
+            json!([
+                { "role": "user", "content": "go" }, { "type": "function_call", "call_id": "c", "name": "weather", "arguments": "{}" },
+                { "type": "function_call_output", "call_id": "c", "output": "rain" },
+            ]),
+        ),
+        (
+            GEMINI,
+            "contents",
+            json!([
+                { "role": "user", "parts": [{ "text": "go" }] }, { "role": "model", "parts": [{ "functionCall": { "name": "weather" } }] },
+                { "role": "user", "parts": [{ "functionResponse": { "name": "weather", "response": {} } }] },
+            ]),
+        ),
+    ];
+    for (path, key, history) in histories {
+        let mut body = body_with_tool(path, false);
+        let called = ask(fake.addr(), path, call, &body).await;
+        let text = called.json().to_string().replace('\\', "");
+        assert!(text.contains(r#""city":"Ulm","days":1"#), "{path}: {text}");
+        body[key] = history.clone();
+        assert_eq!(ask(fake.addr(), path, call, &body).await.said(), WORDS, "{path}: its result has come");
+        let mut again = history.as_array().unwrap().clone();
+        let turns = if path == GEMINI { ("model", "parts") } else { ("assistant", "content") };
+        again.push(json!({ "role": turns.0, turns.1: [{ "type": "text", "text": "done" }] }));
+        again.push(json!({ "role": "user", turns.1: [{ "type": "text", "text": "go on" }] }));
+        body[key] = again.into();
+        let called = ask(fake.addr(), path, call, &body).await.json().to_string();
+        assert!(called.contains("Ulm"), "{path}: a new turn begins with a call: {called}");
+    }
+    let answer = ask(fake.addr(), CHAT, "call=nosuch words=3", &body_with_tool(CHAT, false)).await;
+    assert_eq!(answer.said(), WORDS, "a tool the request does not have");
+    let refused = ask(fake.addr(), CHAT, r#"call="weather [1]""#, &body(CHAT, false)).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("a tool and perhaps arguments"), "{}", refused.text());
+}
+
+#[tokio::test]
 async fn thinking_in_every_format() {
     for (path, place, value) in [
         (CHAT, "/choices/0/delta/reasoning_content", json!("word-1")),

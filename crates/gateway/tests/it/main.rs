@@ -4,8 +4,10 @@
 
 mod harness;
 mod ops;
+mod owner;
 mod plain;
 mod recovery;
 mod streams;
 mod traces;
 mod translate;
+mod wire;

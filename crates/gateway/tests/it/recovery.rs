@@ -89,8 +89,10 @@ async fn when_every_target_refuses_the_answer_says_when_to_come_back() {
         stage.script(endpoint, "server_error");
     }
     let mut last = stage.send(Speaks::Messages.request(false)).await;
-    for _ in 0..300 {
-        last = stage.send(Speaks::Messages.request(false)).await;
+    for turn in 0..300 {
+        let mut body = Speaks::Messages.body(false);
+        body["turn"] = turn.into();
+        last = stage.post("/v1/messages", &body).await;
         if last.status == 503 {
             break;
         }
@@ -192,18 +194,18 @@ async fn an_answer_that_finished_after_its_client_had_gone_is_there_when_it_come
 #[tokio::test]
 async fn half_open_with_two_hundred_waiters_sends_one_probe() {
     let stage = Stage::usual("[models.alone]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\n[projects.default]\npolicy = \"once\"\n[policies.once]\nattempts_max = 1\nbreaker = { cooldown = \"1s\", cooldown_max = \"1s\" }").await;
-    let body = json!({ "model": "alone", "max_tokens": 10, "messages": [{ "role": "user", "content": "hi" }] });
+    let body = |turn: u32| json!({ "model": "alone", "max_tokens": 10, "messages": [{ "role": "user", "content": turn.to_string() }] });
     stage.script("a", "server_error");
-    for _ in 0..10 {
-        stage.post("/v1/messages", &body).await;
+    for turn in 0..10 {
+        stage.post("/v1/messages", &body(turn)).await;
     }
     stage.fake.reset_counts();
     stage.script("a", "first=4s");
     tokio::time::sleep(Duration::from_millis(1200)).await;
     let stage = std::sync::Arc::new(stage);
     let mut waiters = tokio::task::JoinSet::new();
-    for _ in 0..200 {
-        let (stage, body) = (stage.clone(), body.clone());
+    for turn in 100..300 {
+        let (stage, body) = (stage.clone(), body(turn));
         waiters.spawn(async move { stage.post("/v1/messages", &body).await.status.as_u16() });
     }
     let mut refused = 0;

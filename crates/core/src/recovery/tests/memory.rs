@@ -50,6 +50,18 @@ fn what_was_passed_over_comes_last() {
 }
 
 #[test]
+fn a_client_that_asks_again_after_a_broken_answer_is_served_elsewhere() {
+    let mut script = Script::new("hardened");
+    check(
+        &script.play("begun stream_interrupted"),
+        "0s attempt 1 sonnet@one (first)
+         0s stream_interrupted: give_up: the answer had begun and cannot be taken back
+         0s gave up: the answer had begun and cannot be taken back",
+    );
+    check(&script.play("200"), "0s attempt 1 sonnet@two (remembered)\n0s succeeded with sonnet@two");
+}
+
+#[test]
 fn another_session_starts_at_the_primary() {
     let mut script = Script::new("hardened");
     script.play("server_error; 200");

@@ -564,3 +564,14 @@ fn in_panic_another_endpoint_is_asked_where_this_ones_throttle_is_shut() {
          0s succeeded with sonnet@two",
     );
 }
+
+#[test]
+fn side_questions_trip_no_breaker_and_pause_nobody() {
+    let mut script = Script::new("default").needs(Needs { free: true, ..Needs::default() });
+    for _ in 0..30 {
+        script.play("rate_limit retry-after:40; 500; 529");
+    }
+    for (_, endpoint) in script.world.endpoints() {
+        assert!(!endpoint.breaker.is_open(script.now) && !endpoint.is_paused(script.now), "{}", endpoint.name);
+    }
+}
