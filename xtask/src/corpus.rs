@@ -137,9 +137,11 @@ impl Score {
                 record.retry_after_ms
             ));
             let matches = Classifier::builtin().matches(&record.evidence(&headers));
-            self.misses.extend(matches.iter().map(|(rule, words)| {
-                format!("    {:?} {} {}: {words:?}", rule.weight, rule.kind, rule.name)
-            }));
+            self.misses.extend(
+                matches
+                    .iter()
+                    .map(|(rule, words)| format!("    {:?} {} {}: {words:?}", rule.weight, rule.kind, rule.name)),
+            );
         }
     }
 

@@ -9,7 +9,9 @@
 //!    status). A **cause** beats a **class** (`rate_limit_error` around "model overloaded").
 //!    A class beats the **status** (a 403 whose code is `rate_limited`). A status beats a
 //!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1".
-//!    Where nothing of all that is known, the `surface` itself is evidence, the least of all;
+//!    Where nothing of all that is known, the `surface` itself is evidence, the least of all.
+//!    What is said in passing (`role`) weighs less than a plain statement of the next lower degree,
+//!    though more than a status;
 //! 3. between equal weights, the kind that leaves the caller fewer choices;
 //! 4. between equal kinds, what stands first in the table: a provider's own words before the
 //!    families of phrases that many share.

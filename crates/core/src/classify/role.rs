@@ -84,10 +84,7 @@ fn says(text: &[u8], marks: &[&str]) -> bool {
 }
 
 fn begins_sentence(lower: &[u8], at: usize) -> bool {
-    match lower[..at] {
-        [.., b'.' | b'!' | b'?' | b';' | b':', b' '] | [.., b'"' | b'{' | b'}' | b'<' | b'>' | b'|'] => true,
-        _ => false,
-    }
+    matches!(lower[..at], [.., b'.' | b'!' | b'?' | b';' | b':', b' '] | [.., b'"' | b'{' | b'}' | b'<' | b'>' | b'|'])
 }
 
 #[cfg(test)]

@@ -85,15 +85,13 @@ impl Table {
         let mut best = None;
         let mut best_rank = 0;
         let mut offer = |index: u16, span: Range<usize>, best_rank: u32| {
-            let rule = self.rules[usize::from(index)];
-            let plain = rule.precedence();
+            let plain = (self.ranks[usize::from(index)] >> 16) as u16;
             let precedence = if in_passing(&span) { rule::in_passing(plain) } else { plain };
             let rank = rank(precedence, usize::from(index));
-            if rank <= best_rank {
-                return best_rank;
+            if rank > best_rank {
+                best = Some(Match { rule: self.rules[usize::from(index)], span, precedence });
             }
-            best = Some(Match { rule, span, precedence });
-            rank
+            rank.max(best_rank)
         };
         words.read(text, |word, shaped| {
             self.codes.find(text, &word, shaped, |rule, anywhere| {
