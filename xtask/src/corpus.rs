@@ -136,6 +136,12 @@ impl Score {
                 failure.rule,
                 record.retry_after_ms
             ));
+            let matches = Classifier::builtin().matches(&record.evidence(&headers));
+            self.misses.extend(
+                matches
+                    .iter()
+                    .map(|(rule, words)| format!("    {:?} {} {}: {words:?}", rule.weight, rule.kind, rule.name)),
+            );
         }
     }
 

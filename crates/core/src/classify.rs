@@ -9,7 +9,9 @@
 //!    status). A **cause** beats a **class** (`rate_limit_error` around "model overloaded").
 //!    A class beats the **status** (a 403 whose code is `rate_limited`). A status beats a
 //!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1".
-//!    Where nothing of all that is known, the `surface` itself is evidence, the least of all;
+//!    Where nothing of all that is known, the `surface` itself is evidence, the least of all.
+//!    What is said in passing (`role`) weighs less than a plain statement of the next lower degree,
+//!    though more than a status;
 //! 3. between equal weights, the kind that leaves the caller fewer choices;
 //! 4. between equal kinds, what stands first in the table: a provider's own words before the
 //!    families of phrases that many share.
@@ -35,6 +37,7 @@ mod code;
 mod index;
 mod message;
 mod phrase;
+mod role;
 mod rule;
 mod rules;
 mod surface;
@@ -54,7 +57,7 @@ pub use rule::{Rule, Weight};
 pub use rules::RULES_VERSION;
 pub use user::{RuleError, UserRule};
 
-use table::Table;
+use table::{Match, Table};
 use text::Text;
 use user::Compiled;
 
@@ -100,21 +103,25 @@ impl Classifier {
         self.table.rules().iter().copied()
     }
 
+    /// Every shipped rule that matches the evidence, the one that decides first, each with the words
+    /// it matched: for whoever works on the rules.
+    pub fn matches(&self, evidence: &Evidence<'_>) -> Vec<(&'static Rule, String)> {
+        let (text, _) = read(evidence);
+        let status = status::stated(&text.lower).map(|(code, _)| code).or(evidence.status);
+        let matches = self.table.matches(&text, status).into_iter();
+        matches.map(|(rule, span)| (rule, String::from_utf8_lossy(&text.shown[span]).into_owned())).collect()
+    }
+
     /// Says what kind of failure the evidence shows, and why.
     pub fn classify(&self, evidence: &Evidence<'_>) -> Failure {
-        let (body, benign) = match evidence.surface {
-            Surface::Text | Surface::Process if evidence.status.is_none() => benign::strip(text::ends(evidence.body).0),
-            _ => (Cow::Borrowed(evidence.body), None),
-        };
-        let body = if benign.is_some() { &body } else { evidence.body };
-        let text = Text::new(evidence.headers, body);
+        let (text, benign) = read(evidence);
         let stated = status::stated(&text.lower);
         let status = stated.map(|(code, _)| code).or(evidence.status);
 
         let mut found = self.table.search(&text, status);
         let loose = evidence.surface == Surface::Text && evidence.status.is_none();
-        if loose && found.rule.as_ref().is_some_and(|(_, span)| benign::is_mention(&text.lower, span)) {
-            found.rule = None;
+        if loose && found.best.as_ref().is_some_and(|best| benign::is_mention(&text.lower, &best.span)) {
+            found.best = None;
         }
 
         let user = self.user.iter().find(|rule| rule.matches(evidence, &text));
@@ -122,7 +129,7 @@ impl Classifier {
             Some(rule) => {
                 Verdict { kind: rule.kind(), rule: Cow::Owned(rule.name.clone()), precedence: u16::MAX, window: false }
             }
-            None => decide(evidence, status, &text, found.rule.as_ref().map(|(rule, _)| *rule), benign),
+            None => decide(evidence, status, &text, found.best.as_ref(), benign),
         };
 
         let said = wait::said(evidence, verdict.kind, &text, self.table, &found);
@@ -132,10 +139,20 @@ impl Classifier {
             retry_after: user.and_then(Compiled::retry_after).or(said.by_provider),
             rule: verdict.rule,
             status: evidence.status,
-            message: message::message(&text.shown, &text.lower, found.rule.as_ref().map(|(_, span)| span)),
+            message: message::message(&text.shown, &text.lower, found.best.as_ref().map(|best| &best.span)),
             tool: None,
         }
     }
+}
+
+/// The text of the evidence without its benign lines, and the name of the first shape of those.
+fn read(evidence: &Evidence<'_>) -> (Text, Option<&'static str>) {
+    let (body, benign) = match evidence.surface {
+        Surface::Text | Surface::Process if evidence.status.is_none() => benign::strip(text::ends(evidence.body).0),
+        _ => (Cow::Borrowed(evidence.body), None),
+    };
+    let body = if benign.is_some() { &body } else { evidence.body };
+    (Text::new(evidence.headers, body), benign)
 }
 
 /// The heaviest of all that speaks.
@@ -143,14 +160,14 @@ fn decide(
     evidence: &Evidence<'_>,
     status: Option<u16>,
     text: &Text,
-    found: Option<&'static Rule>,
+    found: Option<&Match>,
     benign: Option<&'static str>,
 ) -> Verdict {
-    let by_rule = found.map(|rule| Verdict {
-        kind: rule.kind_on(evidence.surface),
-        rule: Cow::Borrowed(rule.name),
-        precedence: rule.precedence(),
-        window: rule.window,
+    let by_rule = found.map(|found| Verdict {
+        kind: found.rule.kind_on(evidence.surface),
+        rule: Cow::Borrowed(found.rule.name),
+        precedence: found.precedence,
+        window: found.rule.window,
     });
     let is_answer = match evidence.surface {
         Surface::Http => is_whole_answer(evidence, text),

@@ -144,6 +144,11 @@ pub const BENIGN: &[Benign] = &[
         r#"const RETRYABLE = ["overloaded_error", "rate_limit_error"];"#,
     ),
     benign(
+        "benign.handler",
+        r"^\s*(?:\}\s*)?(?:rescue|except|catch|on)\b\s*\(?[\w:.,| ]+\)?\s*(?:(?:=>|as)\s*\w+)?\s*[:{]?\s*(?:#.*)?$",
+        "rescue RubyLLM::RateLimitError => e",
+    ),
+    benign(
         "benign.condition",
         r#"^\s*(?:\}? ?(?:else )?if|elif|while|assert|when|unless)\b.*(?:===?|!==?|\bin\b|includes|contains|startswith|isinstance|matches|\.is_|&&|\|\|).*"#,
         "if err.status_code in (429, 503):",
@@ -160,7 +165,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.bullet",
-        r"^\s*(?:-|\*|•) (?:`[^`]+`|\d\d\d(?:/\d\d\d)*|[45]xx)\s*(?::|—|-|–|\().*",
+        r"^\s*(?:-|\*|•) (?:`[^`]+`|\d\d\d(?:/\d\d\d)*|[45]xx)\s*(?::|—|-|–|→|=>|\().*",
         "- 401/403: invalid key or insufficient permissions.",
     ),
     benign(
@@ -311,6 +316,9 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
     if code.is_all() {
         return (Cow::Borrowed(b""), Some("benign.source_code"));
     }
+    if code.is_list() {
+        return (Cow::Borrowed(b""), Some("benign.list_of_names"));
+    }
     if seen.is_none() { (Cow::Borrowed(body), None) } else { (Cow::Owned(kept), seen) }
 }
 
@@ -344,6 +352,8 @@ struct Code {
     lines: usize,
     shaped: usize,
     alike: usize,
+    /// Lines that hold a name and nothing else.
+    names: usize,
     ends_in_code: bool,
     is_report: bool,
 }
@@ -364,16 +374,29 @@ impl Code {
         self.lines += 1;
         self.shaped += usize::from(is_shaped);
         self.alike += usize::from(looks_like_code);
+        self.names += usize::from(is_name(inner));
         self.ends_in_code =
             looks_like_code || line.starts_with(b" ") || line.starts_with(b"\t") || b"})]".contains(first);
         let starts = |report: &&[u8]| inner.len() >= report.len() && inner[..report.len()].eq_ignore_ascii_case(report);
         self.is_report |= REPORTS.iter().any(starts);
     }
 
+    /// One name may be the error itself; several, one to a line, are a list of what may happen.
+    fn is_list(&self) -> bool {
+        self.names >= 3 && self.names + 1 >= self.lines
+    }
+
     /// An error stands at the end of the code that it quotes, or above a trace.
     fn is_all(&self) -> bool {
         self.shaped >= 1 && self.alike >= 2 && self.alike * 2 >= self.lines && self.ends_in_code && !self.is_report
     }
+}
+
+/// Whether a line is one long name: `NSURLErrorTimedOut`, `* rate_limit_exceeded,`.
+fn is_name(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start().strip_prefix(b"*").unwrap_or(line).trim_ascii();
+    let line = line.strip_suffix(b",").unwrap_or(line);
+    line.len() >= 8 && line.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 /// Whether the words at `span` are only quoted in a sentence: `the word "overloaded" here means`.
@@ -504,6 +527,9 @@ mod tests {
         assert_eq!(strip(code.as_bytes()).1, Some("benign.source_code"));
         let quoted = "    raise self._make(err.response)\n    return self.request(a)\nopenai.RateLimitError: 429";
         assert!(!strip(quoted.as_bytes()).0.is_empty());
+        let names = "Handle these:\n  NSURLErrorTimedOut\n  NSURLErrorCannotFindHost\n  NSURLErrorDNSLookupFailed";
+        assert_eq!(strip(names.as_bytes()).1, Some("benign.list_of_names"));
+        assert_eq!(strip(b"Error:\nNSURLErrorTimedOut").1, None);
         assert_eq!(strip(b"Error: 500;\nresponse: internal server error;").1, None);
     }
 

@@ -92,7 +92,12 @@ impl Codes {
 /// Whether the word at `span` is meant as a code: the value of a field unless it can be nothing
 /// else.
 pub(super) fn is_code(lower: &[u8], span: &Range<usize>, anywhere: bool) -> bool {
-    anywhere || is_code_field(&lower[..span.start])
+    anywhere || is_code_field(&lower[..span.start]) || is_tag(lower, span)
+}
+
+/// Whether a code is given in brackets, as Connect does: `[unauthenticated] ...`.
+fn is_tag(lower: &[u8], span: &Range<usize>) -> bool {
+    lower[..span.start].ends_with(b": [") && lower[span.end..].starts_with(b"] ")
 }
 
 /// Whether `before` ends in the name of a code field and its separator: `"code": "`, `code=`.

@@ -112,13 +112,13 @@ impl Index {
     }
 
     /// Calls `report` with every phrase above rank `best` whose beginning stands at a word of the
-    /// text, until it says that one is found; from then on only with those that outrank it.
+    /// text. Where it returns the rank of a find, from then on only with those that outrank it.
     pub(super) fn find(
         &self,
         text: &Text,
         words: &Words,
         best: u32,
-        report: impl FnMut(u16, &Phrase, &[u32], usize) -> bool,
+        report: impl FnMut(u16, &Phrase, &[u32], usize) -> Option<u32>,
     ) {
         let lower = text.lower.as_slice();
         // A short text is all tail: nothing of it is counted.
@@ -174,7 +174,7 @@ struct Search<'a, R> {
     impossible: [u64; PHRASES_MAX / 64],
 }
 
-impl<R: FnMut(u16, &Phrase, &[u32], usize) -> bool> Search<'_, R> {
+impl<R: FnMut(u16, &Phrase, &[u32], usize) -> Option<u32>> Search<'_, R> {
     /// Tries what stands in a slot at the word at `at`.
     #[inline(never)]
     fn visit(&mut self, at: usize, head: u64, width: usize, slot: usize) {
@@ -218,8 +218,8 @@ impl<R: FnMut(u16, &Phrase, &[u32], usize) -> bool> Search<'_, R> {
             *tries += 1;
         }
         let (owner, phrase) = &self.index.phrases[phrase];
-        if (self.report)(*owner, phrase, self.words.starts(), at) {
-            self.best = entry.rank;
+        if let Some(rank) = (self.report)(*owner, phrase, self.words.starts(), at) {
+            self.best = self.best.max(rank);
         }
     }
 }

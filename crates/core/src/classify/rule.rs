@@ -151,6 +151,14 @@ pub(super) fn precedence(weight: Weight, kind: FailureKind) -> u16 {
     (weight as u16) * 32 + (31 - place.min(31) as u16)
 }
 
+/// The place of a match whose words are said in passing: behind every plain statement of the next
+/// lower weight, but before any status. Places of kinds leave the lower third of each weight free.
+pub(super) fn in_passing(precedence: u16) -> u16 {
+    let weight = precedence / 32;
+    let lower = if weight > Weight::Class as u16 { weight - 1 } else { weight };
+    lower * 32 + (precedence % 32) / 3
+}
+
 /// Which kind decides between two matches of one weight: the one that leaves the caller fewer
 /// choices comes first. An answer blocked for its content is not helped by money, a request
 /// that is too long is not helped by waiting, and a dead process says nothing about why.

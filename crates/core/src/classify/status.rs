@@ -7,7 +7,7 @@
 use crate::kind::FailureKind;
 use crate::kind::FailureKind::{
     AuthError, Cancelled, ContentFilter, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded,
-    QuotaExhausted, RateLimit, ServerError, Timeout,
+    QuotaExhausted, RateLimit, ServerError, StateLost, Timeout,
 };
 
 /// What a status means where nothing better is known.
@@ -43,7 +43,7 @@ pub const STATUSES: &[Status] = &[
     status(407, AuthError, "status.407", &["proxy authentication required"]),
     status(408, Timeout, "status.408", &["request timeout", "request time-out"]),
     status(409, InvalidRequest, "status.409", &["conflict"]),
-    status(410, InvalidRequest, "status.410", &["gone"]),
+    status(410, StateLost, "status.410", &["gone"]),
     status(411, InvalidRequest, "status.411", &["length required"]),
     // Most servers mean bytes; where tokens are meant, the message says so.
     status(

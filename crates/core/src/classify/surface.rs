@@ -70,10 +70,17 @@ pub(super) fn meaning(evidence: &Evidence<'_>, lower: &[u8]) -> Option<(FailureK
         Surface::Stream if says(TERMINAL) && !says(FAILING) => None,
         Surface::Stream if is_whole(lower) && !says(FAILING) && !says(&["data: "]) => None,
         Surface::Stream => Some((FailureKind::StreamInterrupted, "surface.stream")),
-        Surface::Process if evidence.exit == Some(Exit::Code(0)) || !says(FAILING) => None,
+        Surface::Process if evidence.exit == Some(Exit::Code(0)) || !says(FAILING) || ends_well(lower) => None,
         Surface::Process => Some((FailureKind::ProcessDied, "surface.process")),
         Surface::Http | Surface::Text => None,
     }
+}
+
+/// Whether the last words of a process report a success, whatever failed before.
+fn ends_well(lower: &[u8]) -> bool {
+    const SUCCESS: &[&str] = &[" succeeded", " successfully", " success"];
+    let last = &lower[lower.len().saturating_sub(40)..];
+    SUCCESS.iter().any(|word| memchr::memmem::find(last, word.as_bytes()).is_some())
 }
 
 /// Whether a text holds an object or array and closes all it opens.
@@ -108,6 +115,7 @@ mod tests {
         for (surface, body) in [
             (Surface::Process, ""),
             (Surface::Process, "Successfully installed backoff-2.2.1"),
+            (Surface::Process, "page.click failed +10ms\nbrowser.launch succeeded +600ms"),
             (Surface::Process, "level=INFO msg=\"waiting until the port is free\""),
             (Surface::Stream, "{\"type\":\"session.created\"}"),
             (Surface::Stream, "data: {\"delta\":\"a\"}\n\ndata: [DONE]"),

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use super::code::{Codes, is_code};
 use super::index::Index;
-use super::rule::Rule;
+use super::role;
+use super::rule::{self, Rule};
 use super::text::Text;
 use super::wait::{WAITS, Wait};
 use super::words::Words;
@@ -31,8 +32,17 @@ pub(super) struct Table {
 /// What was found in a text.
 pub(super) struct Found {
     /// The rule that outranks all others that match, and where it does.
-    pub(super) rule: Option<(&'static Rule, Range<usize>)>,
+    pub(super) best: Option<Match>,
     words: Words,
+}
+
+/// A rule that matches.
+pub(super) struct Match {
+    pub(super) rule: &'static Rule,
+    /// Where.
+    pub(super) span: Range<usize>,
+    /// The rule's, or less where its words are said in passing.
+    pub(super) precedence: u16,
 }
 
 impl Table {
@@ -43,7 +53,7 @@ impl Table {
         let mut ranks = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
             rule.codes.iter().for_each(|code| codes.add(code, index as u16));
-            let rank = (u32::from(rule.precedence()) << 16) | (0xffff - index as u32);
+            let rank = rank(rule.precedence(), index);
             phrases.extend(rule.texts.iter().map(|text| (index as u16, rank, *text)));
             ranks.push(rank);
         }
@@ -60,25 +70,67 @@ impl Table {
 
     /// Reads `text` and returns what outranks everything else in it.
     pub(super) fn search(&self, text: &Text, status: Option<u16>) -> Found {
-        let mut found = Found { rule: None, words: Words::new() };
-        let mut best = 0;
-        found.words.read(text, |word, shaped| {
+        let found = self.search_with(text, status, |_| false);
+        // No match weighs more than its rule: only where the best one turns out to weigh less can
+        // another decide, and only then is every match looked at twice.
+        let in_passing = |span: &Range<usize>| role::is_in_passing(&text.lower, found.words.starts(), span);
+        if found.best.as_ref().is_some_and(|best| in_passing(&best.span)) {
+            return self.search_with(text, status, in_passing);
+        }
+        found
+    }
+
+    fn search_with(&self, text: &Text, status: Option<u16>, in_passing: impl Fn(&Range<usize>) -> bool) -> Found {
+        let mut words = Words::new();
+        let mut best = None;
+        let mut best_rank = 0;
+        let mut offer = |index: u16, span: Range<usize>, best_rank: u32| {
+            let plain = (self.ranks[usize::from(index)] >> 16) as u16;
+            let precedence = if in_passing(&span) { rule::in_passing(plain) } else { plain };
+            let rank = rank(precedence, usize::from(index));
+            if rank > best_rank {
+                best = Some(Match { rule: self.rules[usize::from(index)], span, precedence });
+            }
+            rank.max(best_rank)
+        };
+        words.read(text, |word, shaped| {
             self.codes.find(text, &word, shaped, |rule, anywhere| {
-                let rank = self.ranks[usize::from(rule)];
-                if rank > best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
-                    best = rank;
-                    found.rule = Some((self.rules[usize::from(rule)], word.clone()));
+                let may_be_best = self.ranks[usize::from(rule)] > best_rank;
+                if may_be_best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
+                    best_rank = offer(rule, word.clone(), best_rank);
                 }
             });
         });
-        self.phrases.find(text, &found.words, best, |rule, phrase, words, at| {
-            let end = if self.holds(rule, status) { phrase.end(&text.lower, words, at) } else { None };
-            if let Some(end) = end {
-                found.rule = Some((self.rules[usize::from(rule)], at..end));
+        self.phrases.find(text, &words, best_rank, |rule, phrase, words, at| {
+            if self.holds(rule, status)
+                && let Some(end) = phrase.end(&text.lower, words, at)
+            {
+                best_rank = offer(rule, at..end, best_rank);
+                return Some(best_rank);
             }
-            end.is_some()
+            None
         });
-        found
+        Found { best, words }
+    }
+
+    /// Every rule that matches, and where: to see what the one that decided was preferred to.
+    pub(super) fn matches(&self, text: &Text, status: Option<u16>) -> Vec<(&'static Rule, Range<usize>)> {
+        let mut matches = Vec::new();
+        let mut words = Words::new();
+        words.read(text, |word, shaped| {
+            self.codes.find(text, &word, shaped, |rule, anywhere| {
+                if self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
+                    matches.push((self.rules[usize::from(rule)], word.clone()));
+                }
+            });
+        });
+        self.phrases.find(text, &words, 0, |rule, phrase, words, at| {
+            let end = if self.holds(rule, status) { phrase.end(&text.lower, words, at) } else { None };
+            matches.extend(end.map(|end| (self.rules[usize::from(rule)], at..end)));
+            None
+        });
+        matches.sort_by_key(|(rule, span)| (std::cmp::Reverse(rule.precedence()), span.start));
+        matches
     }
 
     /// The waits a text states: index in the table of waits, and where the value stands.
@@ -90,7 +142,7 @@ impl Table {
             {
                 waits.push((usize::from(wait), value));
             }
-            false
+            None
         });
         waits
     }
@@ -100,4 +152,9 @@ impl Table {
         let statuses = self.statuses[usize::from(rule)];
         statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status))
     }
+}
+
+/// Higher decides.
+fn rank(precedence: u16, index: usize) -> u32 {
+    (u32::from(precedence) << 16) | (0xffff - index as u32)
 }

@@ -88,6 +88,12 @@ fn rules_have_their_weight() {
         (500, "driver.lua:266: path must be a string", "server_error"),
         (400, "path must be a string", "invalid_request"),
         (446, "", "content_filter"),
+        (410, "", "state_lost"),
+        // What is said in passing weighs less than a plain statement, but more than a status.
+        (500, "Too Many Requests. Resulting in an empty response.", "rate_limit"),
+        (503, "Response was interrupted due to a server error", "server_error"),
+        (400, "Please reduce the length of the messages", "context_limit"),
+        (400, "ConnectError: [unauthenticated] Error", "auth_error"),
         (302, "", "network_permanent"),
         (200, "<html><body>Welcome</body></html>", "bad_output"),
         (200, "", "bad_output"),

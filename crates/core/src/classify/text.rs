@@ -82,6 +82,7 @@ pub(super) fn flatten(input: &[u8], output: &mut Vec<u8>) {
             b'<' if html => skip_tag(&input[at..], output),
             0x1b => skip_colour(&input[at..]),
             0xe2 => plain_quote(&input[at..], output),
+            b'\n' => blank(output) + frame_len(&input[at + 1..]),
             byte if *byte <= b' ' => blank(output),
             byte => {
                 output.push(*byte);
@@ -136,7 +137,11 @@ fn blank(output: &mut Vec<u8>) -> usize {
 /// Undoes one escape; returns how many bytes it took.
 fn unescape(input: &[u8], output: &mut Vec<u8>) -> usize {
     match input.get(1) {
-        Some(b'n' | b'r' | b't') => {
+        Some(b'n') => {
+            blank(output);
+            2 + frame_len(&input[2..])
+        }
+        Some(b'r' | b't') => {
             blank(output);
             2
         }
@@ -157,6 +162,25 @@ fn unescape(input: &[u8], output: &mut Vec<u8>) -> usize {
         // A backslash before anything else, a further backslash included, only quotes it.
         _ => 1,
     }
+}
+
+/// How long the frame of a stack trace is that begins here, up to the end of its line. A frame says
+/// where a failure passed by, not what it was, and the names of functions sound like failures.
+fn frame_len(input: &[u8]) -> usize {
+    let blanks = input.iter().take_while(|byte| **byte == b' ' || **byte == b'\t').count();
+    let Some(place) = input[blanks..].strip_prefix(b"at ") else { return 0 };
+    let place = place.strip_prefix(b"async ").or_else(|| place.strip_prefix(b"new ")).unwrap_or(place);
+    let name = place.iter().position(|byte| *byte <= b' ' || *byte == b'(').unwrap_or(place.len());
+    let (name, behind) = place.split_at(name);
+    // "at f (a.js:1:2)", "at A.b(C c)", "at /src/a.rs:1:2"
+    let close = behind.iter().position(|byte| *byte == b')').unwrap_or_default();
+    let is_call = behind.starts_with(b"(") || behind.starts_with(b" (") && behind[..close].contains(&b':');
+    let is_file = name.contains(&b'/') && name.last().is_some_and(u8::is_ascii_digit);
+    if !(is_call || is_file) {
+        return 0;
+    }
+    let ends = [memchr::memchr(b'\n', input), memmem::find(input, b"\\n")];
+    ends.into_iter().flatten().min().unwrap_or(input.len())
 }
 
 /// Drops one HTML tag, or a whole script or style element.
@@ -217,6 +241,10 @@ mod tests {
             ("\u{1b}[31mError\u{1b}[0m: no", "Error: no"),
             ("5 < 6 and a<b", "5 < 6 and a<b"),
             (r"C:\", "C:"),
+            ("hang up\n    at connReset (node:1:2)\n  at A.b(C c) in x\nend", "hang up end"),
+            (r"hang up\n    at async f (a.js:1:2)\nend", "hang up end"),
+            ("failed\nat /src/a.rs:1:2\nend", "failed end"),
+            ("failed\nat midnight (utc)", "failed at midnight (utc)"),
             (r"\u12", "u12"),
         ];
         for (input, expected) in table {

@@ -179,8 +179,7 @@ impl Wait {
         let number = r"(?:\d{1,9}(?:\.\d{1,12})?|one|two|three|five|ten|thirty|sixty)";
         let one = "an? (?:second|minute|hour|day|week|month)";
         let duration = format!(r"({one}|(?:{number} ?{unit}(?:, and |, | and | )?){{1,5}})\b");
-        let moment =
-            r"(\d{4}-\d{2}-\d{2}(?:t| | at )\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:z|utc|gmt)|[+-]\d{2}:?\d{2})?)";
+        let moment = r"(\d{4}-\d{2}-\d{2}(?:t| | at )\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:z|utc|gmt)| ?[+-]\d{2}:?\d{2})?)";
         self.pattern
             .replace("ABOUT", r"(?:about |approximately |around |another |up to |roughly |\x7e ?)?")
             .replace("DURATION", &duration)

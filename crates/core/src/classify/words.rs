@@ -35,7 +35,7 @@ impl Words {
         let shown = text.shown.as_slice();
         self.starts.reserve(shown.len() / 4 + 1);
         let mut address_end = 0;
-        // What before a word makes it a value: a quote, or a separator that a blank may follow.
+        // What before a word makes it a value: a quote or bracket, or a separator that a blank may follow.
         let mut before = 0;
         let mut at = 0;
         while let Some(byte) = shown.get(at) {
@@ -165,7 +165,7 @@ const CLASSES: [u8; 256] = {
             b'-' => HYPHEN,
             0xc2.. => BEYOND,
             b':' | b'=' => SEPARATOR,
-            b'"' | b'\'' => QUOTE,
+            b'"' | b'\'' | b'[' => QUOTE,
             _ => 0,
         };
         byte += 1;

@@ -50,6 +50,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:kernel|interpreter|worker|runner|daemon|subprocess|child|sidecar|language server|helper|agent process)\b(?: \S{1,30}){0,2} (?:has |have |appears to have |seems to have |may have |probably )(?:died|crashed|exited|quit|hung|stopped)\b",
             r"\b(?:process|subprocess|worker|runner|daemon|stub|sidecar|child)(?: process)? (?:is |was )?(?:not (?:healthy|alive|running any more|running anymore)|unhealthy|dead|defunct|no longer (?:alive|running))\b",
+            r"\b(?:container|pod|runtime|sandbox|process|server|worker|job|task) (?:\S{1,80} )?(?:has |have )(?:unexpectedly |already )?(?:exited|crashed|died|terminated unexpectedly)\b",
             r"\boverflowed its stack\b|\bstack overflow(?:ed)?\b~\b(?:abort|crash|fatal|thread)\w{0,3}\b|\bmaximum call stack size exceeded\b",
         ])
         .example("The sidecar seems to have crashed"),
@@ -306,6 +307,7 @@ pub(super) const RULES: &[Rule] = &[
             "child process (?:has )?(?:exited|closed|died|crashed)",
             "not ready for writing",
         ])
+        .code(&["ProcessExit", "ProcessExited", "ProcessExitedError", "ContainerExited", "WorkerDied"])
         .example("Error: write after end: stdin is closed"),
     rule("process.docker", ProcessDied)
         .decisive()

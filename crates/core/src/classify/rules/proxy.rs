@@ -71,6 +71,11 @@ pub(super) const RULES: &[Rule] = &[
             r"\b(?:proxy|tunnel\w{0,3}|connect)\b~\b(?:40[137]|511)\b",
 "tunnel (?:connection )?failed[,:]? (?:response )?407", "proxy authentication (?:required|failed)"])
         .example("CONNECT tunnel failed, response 407"),
+    // urllib3's guess, and it is right: the proxy is given with the wrong scheme.
+    rule("proxy.scheme", NetworkPermanent)
+        .decisive()
+        .text(&[r"\bproxy appears to only use http and not https\b", r"\b(?:proxy url|proxy scheme|proxy protocol)\b~\b(?:invalid|unsupported|not supported|unknown|had no scheme|must be)\b"])
+        .example("Your proxy appears to only use HTTP and not HTTPS, try changing your proxy URL to be HTTP."),
     // A proxy that answers CONNECT with a status of its own.
     rule("proxy.refused", ServerError)
         .decisive()

@@ -103,7 +103,13 @@ pub(super) fn epoch(text: &str, now: Timestamp) -> Option<Duration> {
 /// A moment as RFC 3339 writes it, or with a blank in place of the `T`. Without a zone it counts
 /// as UTC.
 pub(super) fn moment(text: &str, now: Timestamp) -> Option<Duration> {
-    let text = text.trim().to_ascii_uppercase().replace(" AT ", " ").replace(" UTC", "Z").replace(" GMT", "Z");
+    let text = text
+        .trim()
+        .to_ascii_uppercase()
+        .replace(" AT ", " ")
+        .replace(" UTC", "Z")
+        .replace(" GMT", "Z")
+        .replace(" +", "+");
     let moment: jiff::Timestamp = text.parse().or_else(|_| format!("{text}Z").parse()).ok()?;
     until(moment.as_millisecond() as f64, now)
 }

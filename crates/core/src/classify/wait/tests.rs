@@ -112,6 +112,7 @@ fn bodies_and_prose() {
         ("额度已用完，2 小时后恢复", Some(7_200_000)),
         ("You will regain access on 2025-06-14 at 15:06 UTC.", Some(3_594_000)),
         ("Your limit will reset at 2025-06-14 14:07:06", Some(60_000)),
+        ("It will reset at 2025-06-14 22:07:06 +0800 CST.", Some(60_000)),
         ("try again at Jun 14th, 2025 2:07 PM.", Some(54_000)),
         ("rate limited · Retrying in 4 seconds… (attempt 4/10)", None),
         ("rate limited, will retry in 5s", None),

@@ -203,6 +203,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btoken (?:is |was )?(?:invalid|revoked|malformed|expired)\b",
             r"\binvalid (?:jwt|signature|bearer|oauth)\b",
             r"\bvirtual key expected\b",
+            r"\binvalid (?:refresh|access|session|device|csrf|oauth2?|auth|identity) tokens?\b|\binvalid client_?id\b|\binvalid_client\b",
+            r"\b(?:token refresh|refreshing (?:the )?(?:\S{1,12} )?token)\b~\b(?:invalid|expired|revoked|denied|unauthorized)\b",
             r"\b(?:no|missing) cookie auth|\bno auth (?:credentials|context)|\bmissing authentication",
         ])
         .example("Incorrect API key provided: sk-1. You can find your key in the console."),

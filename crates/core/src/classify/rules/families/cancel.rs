@@ -12,6 +12,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:caller|client|user) (?:gave up|went away|hung up|left)\b",
 
             r"\bdisconnected (?:from|by|on|at) the (?:client|caller|user)\b",
+            r"\binterrupted! ?(?:exiting|quitting|stopping|bye|shutting)\b|\b(?:interrupt|sigint|ctrl-c)(?: received| caught)?[,:.!] ?(?:exiting|quitting|stopping|shutting down)\b",
             r"\bsignal 2 received\b|\breceived signal (?:2|sigint|interrupt)\b",
             r"\bcaught (?:an )?(?:interrupt|sigint|ctrl)",
             r"\b(?:prompt|dialog|confirmation) was (?:dismissed|declined|rejected)\b",
@@ -34,6 +35,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bclient (?:has )?(?:disconnected|went away|gone away|closed the connection|cancell?ed)\b",
             r"\buser (?:cancellation|abort|interrupt|interruption|doesn't want to proceed)\b",
         ])
+        .code(&["APIUserAbortError", "UserAbortError", "AbortedByUser", "UserCancelledError"])
         .example("request canceled by user"),
     rule("cancel.words", Cancelled)
         .text(&[

@@ -72,6 +72,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bexpected maxlength: \d{1,9}, actual: \d",
             r"\binput (?:token )?length\b~(?:exceed|too|greater|longer)",
             r"\bprompt exceeds\b",
+            r"\b(?:body|message|detail|error|reason)[\x22']?: ?[\x22']?request (?:is |was )?too long\b",
         ])
         .not(&[
             "The maximum tokens you requested exceed the model limit of 4096.",

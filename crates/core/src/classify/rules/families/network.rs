@@ -274,7 +274,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bunable to connect\b",
             r"\bconnection failure\b",
             r"\bconnection (?:attempt )?failed\b",
-            r"\btoken refresh failed\b",
         ])
         .not(&["Failed to connect: self-signed certificate in chain"])
         .example("Failed to establish a new connection"),

@@ -9,6 +9,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\bunrecognized token\b",
             r"\bexpected begin_\w{4,8} but was\b",
+            r"(?:unserializable|undecodable|unreadable|unparse?able) ?(?:response|output|answer|body|reply)\b",
             r"\bmalformed (?:json|yaml|xml|toml|jsonl)\b",
             r"\bat character offset\b",
             r"\bmapping values are not allowed\b",
@@ -155,6 +156,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\binvalid (?:input|tool input) for tool\b",
             r"\bmodel (?:tried to|attempted to|did not|called|generated|produced|returned|requested|output)\b~\b(?:unavailable|unknown|undefined|nonexistent|non-existent|invalid|call a tool|tool that|malformed|no tool|empty|unexpected)\b",
             r"\btool call validation failed\b",
+            r"\bunexpected (?:tool|function)[ _-]?(?:call|use)s?\b",
             r"\b(?:tool|function)[ _-]calls? (?:arguments )?(?:is |are |was |were )?(?:malformed|invalid|not valid|unparsable|could not be parsed)",
             r"\bunknown tool\b~(?:called|requested|name|:)",
             r"\btool_use_failed\b",

@@ -74,6 +74,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bservers? (?:are|is) running (?:too )?hot\b",
 
             r"\bworker\b~\brequest limit reached\b",
+            r"\bqueue position\b|\bposition (?:\d{1,6} )?in (?:the |our )?(?:queue|line)\b|\btoo many (?:current|simultaneous|parallel|waiting) (?:requests|users|jobs)\b",
+            r"\bno (?:longer )?(?:any )?(?:\S{1,14} ){0,2}?(?:runtimes?|instances?|gpus?|tpus?|accelerators?|backends?|machines?|sandbox(?:es)?|compute|hosts?|nodes?|pods?|workers?|vms?) (?:is |are |were )?(?:currently |left |still )?available\b",
+            r"\bwaiting (?:\S{1,12} ){0,3}to be (?:scheduled|placed|assigned|allocated)\b|\b(?:waiting|queued) for (?:a |an |the |more )?(?:free |available |idle )?(?:gpu|worker|slot|machine|node|instance|runner|capacity|resources)\b",
+            r"\b(?:projected|required|estimated|needed) memory\b~\bexceeds?\b|\b(?:not enough|insufficient) (?:free |available )?(?:system |gpu |video )?memory to (?:load|run|serve|host)\b",
             r"\bwhile (?:a|another|the|an) (?:active |previous )?(?:run|request|turn|task|response)\b~\b(?:active|in progress|running|processing|streaming)\b",
             r"\balready has an? (?:active|running|in-progress)\b",
             r"\ba (?:run|turn|response) is already (?:active|in progress|running)\b",

@@ -241,6 +241,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\ballowance\b~\b(?:used|exhausted|exceeded|resets?|consumed)\b",
             r"\bexceeds? (?:your|the) (?:\S{1,12} )?quota\b",
             r"\bno (?:remaining|more) (?:quota|usage|requests|messages|tokens)\b",
+            r"\ball (?:\S{1,14} ){0,2}(?:buckets|accounts|keys|api keys|credentials|profiles|subscriptions|seats) (?:\S{1,14} ){0,2}?(?:are |is |were |have been )?(?:exhausted|used up|depleted|out of quota|over quota)\b",
             r"\bfree[- ](?:tier|plan|trial|quota|limit)\b~\b(?:limit|exceed\w{0,3}|reached|exhausted|used|only|upgrade)\b",
         ])
         .example("The allowance was consumed"),

@@ -230,6 +230,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["1 validation error for Person"])
         .example("parse: error parsing grammar: unknown escape"),
+    // The caller itself is too old to be served.
+    rule("request.client_version", InvalidRequest)
+        .decisive()
+        .text(&[
+            r"\b(?:update|upgrade) to the latest version\b~\bto (?:continue|keep|proceed)\b",
+            r"\b(?:client|app|cli|extension|sdk|version|plugin)(?: version)?(?: \S{1,20})? (?:is |was )?(?:no longer supported|too old|outdated and|unsupported)\b",
+            r"\b(?:minimum|required) (?:client |app |cli |supported )?version (?:is|of|required)\b",
+        ])
+        .not(&["The model version is deprecated", "A new version is available, run npm update"])
+        .example("Please update to the latest version of the editor to continue using the agent"),
     rule("request.provider", InvalidRequest)
         .class()
         .text(&[

@@ -134,6 +134,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bguardrails? (?:\S{1,24} )?(?:has |have )?(?:denied|declined|refused|flagged|raised|stopped|disallowed)\b",
             r"\b(?:ssn|pii|phi|pci|credit cards?(?: numbers?)?|social security numbers?|secrets?|api keys?|email addresses|personal (?:data|information)|sensitive data|profanity|toxicity|toxic language|competitors?|gibberish|hate speech|jailbreak|prompt injection|malicious code) (?:was |were |has been |have been )?(?:detected|found|identified)(?: in (?:the |your |this )?(?:prompt|input|request|message|output|response|completion|content|text|user)|[.!,;]|$)",
             r"\b(?:lakera|llama ?guard|presidio|prompt ?guard|shieldgemma|model armor|content safety|aporia|pangea|prisma airs|nemo ?guardrails|acuvity|azure prompt shield|granite guardian)\b~\b(?:flagged|blocked|detected|denied|rejected|violations?|unsafe)\b",
+            r"\b(?:flagged|blocked|denied|rejected|stopped|caught) by (?:\S{1,14} ){0,2}(?:lakera|llama ?guard|presidio|prompt ?guard|shieldgemma|model armor|content safety|aporia|pangea|prisma airs|nemo ?guardrails|acuvity|prompt shield|granite guardian|firewall for ai|dlp)\b",
         ])
         .not(&["Found an email address in the form", "No secrets were found by the scanner"])
         .example("Guardrail denied the request: SSN detected in prompt."),

@@ -115,6 +115,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bcontainer (?:\S{1,70} )?is expired",
         ])
         .example("The sandbox is not running any more"),
+    // What holds state expires otherwise than a login.
+    rule("state.session_expired", StateLost)
+        .decisive()
+        .text(&[
+            r"\b(?:browser|sandbox|container|remote|runtime|terminal|shell|notebook|kernel|device|vm|debug|interpreter|chat|mcp|agent|realtime|streaming|websocket|transport|upload|resumable) (?:session|context|connection id|handle) (?:\S{1,60} )?(?:has |is |was )?(?:already )?(?:expired|timed out|been closed|gone|invalid)\b",
+            r"\bcaptur(?:e|ing) (?:a )?new snapshot\b",
+        ])
+        .example("Browser session expired, retry will start a new one"),
     // Handles of a driven browser or terminal.
     rule("state.handle_gone", StateLost)
         .class()
@@ -156,6 +164,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:does not|doesn't|no longer) (?:exists?|know|recognize|have) (?:the |this |that |your |a |any )?(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload)\b",
             r"\b(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload|document|subscription|consumer|member|lease|transaction|cursor|snapshot|memory store|vector store|index) (?:id |key |name )?(?:\S{1,60} )?(?:is |was )?(?:unknown|invalid|not (?:open|active|available|recognized|known|registered|present|initialized))\b",
             r"\bnoscript no matching script\b",
+            r"\b(?:collection|index|dataset|snapshot|ref|element|node|bucket|namespace|volume|knowledge base|data ?store|store|table|memory|entity|record|object|resource|template|webhook|evaluation|experiment|deployment job|artifact|fork|branch|lock|mailbox)s?(?: with)?(?: id| name| named)?[ :]{0,2}['\x22`<(\[]?[\w./:@-]{1,80}['\x22`>)\]]? (?:was |is |were |could |has been )?(?:does not exist|doesn't exist|not (?:be )?found|no longer exists|not exist|no longer valid)\b",
             r"\b(?:failed|unable|could not|cannot|can't|couldn't) (?:to )?(?:resume|restore|reattach|re-attach|attach to|find|locate|load|reopen|continue) (?:(?:the|a|an|your|any|previous|saved) ){0,3}(?:session|thread|conversation|run|checkpoint|transcript|rollout|sandbox|container|pane|window|chat)\b",
             r"\bno (?:session|conversation|thread|transcript|checkpoint|sandbox|container|pane|window|run|agent|chat|document)s? (?:with|named|for|matching|exists?|available|by|under)\b",
             r"\bre-?(?:register|initiali[sz]e|create) (?:the |your |a )?(?:session|agent|project|thread)\b",
@@ -163,6 +172,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\buntracked document\b|\bdocument (?:\S{1,80} )?(?:is )?not open\b|\bnon-added document\b",
         ])
         .code(&[
+            "InvalidCollectionException",
+            "CollectionNotFound",
+            "IndexNotFoundException",
+            "index_not_found_exception",
             "CursorNotFound",
             "NoSuchTransaction",
             "LeaseExpired",

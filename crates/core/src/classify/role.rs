@@ -1,0 +1,122 @@
+//! What part the words of a match play in their sentence.
+//!
+//! A message names its cause and much besides: what came of it ("resulting in an empty response"),
+//! what may be behind it ("this may be due to a network issue"), what one could do about it ("or
+//! switch to another model"). And where it says why something happened ("interrupted due to a server
+//! error"), the reason is closer to the cause than what it explains. Whatever is said like that is
+//! said in passing: it counts, but less than a plain statement.
+
+use std::ops::Range;
+
+/// How far before and behind a match a sentence is read.
+const REACH_BYTES: usize = 90;
+/// How far behind a match its reason may be announced: "interrupted unexpectedly due to".
+const REASON_BYTES: usize = 30;
+
+/// What turns the rest of a sentence into a guess, a consequence or a piece of advice, in the order
+/// of the alphabet.
+const ASIDES: &[&str] = &[
+    "can be ",
+    "check ",
+    "consider ",
+    "could be ",
+    "ensure ",
+    "for example ",
+    "if you ",
+    "leading to ",
+    "leads to ",
+    "likely ",
+    "make sure ",
+    "may be ",
+    "may have ",
+    "maybe ",
+    "might ",
+    "or use ",
+    "perhaps ",
+    "please ",
+    "possibly ",
+    "probably ",
+    "resulting in ",
+    "results in ",
+    "such as ",
+    "switch to ",
+    "try ",
+    "unless ",
+    "whether ",
+];
+
+/// What announces the reason of what was said before it.
+const REASONS: &[&str] = &["as a result of ", "because ", "caused by ", "due to ", "owing to "];
+
+/// Whether the words at `span` are said in passing; `words` are where those of the text begin.
+pub(super) fn is_in_passing(lower: &[u8], words: &[u32], span: &Range<usize>) -> bool {
+    let (before, rest) = words.split_at(words.partition_point(|at| (*at as usize) < span.start));
+    let behind = &rest[rest.partition_point(|at| (*at as usize) < span.end)..];
+    is_aside(lower, before, span.start) || is_explained(lower, behind, span.end)
+}
+
+fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
+    // Back to the first word of the sentence.
+    let mut word = start;
+    for at in before.iter().rev().map(|at| *at as usize) {
+        if begins_sentence(lower, word) || start - at > REACH_BYTES {
+            break;
+        }
+        // What is asked for politely is what a rule about advice looks for.
+        if says(&lower[at..], ASIDES) && lower[at..start] != *b"please " {
+            return true;
+        }
+        word = at;
+    }
+    false
+}
+
+fn is_explained(lower: &[u8], behind: &[u32], end: usize) -> bool {
+    let near = behind.iter().map(|at| *at as usize).take_while(|at| *at < end + REASON_BYTES);
+    near.take_while(|at| !begins_sentence(lower, *at)).any(|at| says(&lower[at..], REASONS))
+}
+
+/// Whether the text begins with one of the marks.
+fn says(text: &[u8], marks: &[&str]) -> bool {
+    let first = text.first().copied().unwrap_or_default();
+    let alike = &marks[marks.partition_point(|mark| mark.as_bytes()[0] < first)..];
+    alike.iter().take_while(|mark| mark.as_bytes()[0] == first).any(|mark| text.starts_with(mark.as_bytes()))
+}
+
+fn begins_sentence(lower: &[u8], at: usize) -> bool {
+    matches!(lower[..at], [.., b'.' | b'!' | b'?' | b';' | b':', b' '] | [.., b'"' | b'{' | b'}' | b'<' | b'>' | b'|'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_stand_in_order() {
+        assert!(ASIDES.is_sorted() && REASONS.is_sorted());
+    }
+
+    #[test]
+    fn guesses_advice_consequences_and_what_is_explained_are_said_in_passing() {
+        let table = [
+            ("runtime is down. this may be due to a network issue", "network issue", true),
+            ("too many requests. resulting in empty response.", "empty response", true),
+            ("your queue position is 3. please wait or switch to other models", "other models", true),
+            ("response was interrupted due to a server error", "interrupted", true),
+            ("response was interrupted due to a server error", "server error", false),
+            ("please try again later: model overloaded", "overloaded", false),
+            (r#"{"advice": "please wait", "error": "model overloaded"}"#, "overloaded", false),
+            ("slow down: please reduce your rate", "reduce", false),
+            ("busy, please try again. queue full", "queue full", false),
+            ("check failed", "failed", true),
+            ("recheck failed", "failed", false),
+            ("model overloaded", "model", false),
+        ];
+        for (text, words, expected) in table {
+            let start = text.find(words).unwrap();
+            let starts: Vec<u32> =
+                text.split(' ').map(|word| (word.as_ptr() as usize - text.as_ptr() as usize) as u32).collect();
+            assert_eq!(is_in_passing(text.as_bytes(), &starts, &(start..start + words.len())), expected, "{text}");
+        }
+    }
+}
