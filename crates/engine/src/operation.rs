@@ -282,9 +282,10 @@ impl Operation {
         Verdict::of(reason, &told, self.recovery.last_failure(), self.last.take())
     }
 
-    /// Remembers how it failed, for a client that comes again at once. What is wrong with a request
+    /// Remembers how a turn failed, for a client that comes again at once. What is wrong with a request
     /// is not: clients negotiate, and each of their tries counts.
     pub(crate) fn remember(&self, verdict: &Verdict, reply: &Reply) {
+        let Asked::Generate(_) = self.call.route.operation else { return };
         let negotiable = verdict.kind != FailureKind::ContextLimit && is_untouched(verdict.status);
         let ReplyBody::Whole(body) = &reply.body else { return };
         if negotiable || verdict.kind == FailureKind::InvalidRequest {

@@ -1,6 +1,8 @@
 //! One run with planted secrets and texts through everything that can happen, and then a search for
 //! them in everything that was written.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::Folder;
 use super::serve::{Provider, Server, read_until};
 
@@ -75,13 +77,21 @@ decisions = {{ path = "decisions.jsonl" }}
     )
 }
 
+/// A number that no other request has: the same turn again would be answered from memory.
+fn fresh() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(9);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 fn chat(stream: bool) -> String {
-    format!(r#"{{"model":"mine","stream":{stream},"messages":[{{"role":"user","content":"{PROMPT}"}}]}}"#)
+    let seed = fresh();
+    format!(r#"{{"model":"mine","stream":{stream},"seed":{seed},"messages":[{{"role":"user","content":"{PROMPT}"}}]}}"#)
 }
 
 fn messages(stream: bool) -> String {
+    let most = fresh();
     format!(
-        r#"{{"model":"claude-x","stream":{stream},"max_tokens":9,"messages":[{{"role":"user","content":"{PROMPT}"}}]}}"#
+        r#"{{"model":"claude-x","stream":{stream},"max_tokens":{most},"messages":[{{"role":"user","content":"{PROMPT}"}}]}}"#
     )
 }
 
@@ -131,7 +141,8 @@ fn nothing_that_is_written_holds_a_secret_or_a_text() {
             server.ask(&format!("{MESSAGES}{client}"), &messages(stream));
             let method = if stream { "streamGenerateContent" } else { "generateContent" };
             let google = format!("POST /v1beta/models/gemini-x:{method}?key={QUERY_KEY} HTTP/1.1\r\n");
-            server.ask(&google, &format!(r#"{{"contents":[{{"parts":[{{"text":"{PROMPT}"}}]}}]}}"#));
+            let (seed, text) = (fresh(), format!(r#"{{"parts":[{{"text":"{PROMPT}"}}]}}"#));
+            server.ask(&google, &format!(r#"{{"contents":[{text}],"generationConfig":{{"seed":{seed}}}}}"#));
         }
     }
     // What a provider says about somebody else's matters reaches the client, and no log.

@@ -1,6 +1,6 @@
 //! `steadfast serve` as a process: signals, files, keys, and what it writes where.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -148,7 +148,11 @@ pub(crate) fn read_until(socket: &mut TcpStream, words: &str) -> String {
     let mut heard = String::new();
     let mut buffer = [0; 4096];
     while !heard.contains(words) {
-        let bytes = socket.read(&mut buffer).unwrap();
+        let bytes = match socket.read(&mut buffer) {
+            // A signal for this process, such as that a child of another test ended.
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read.unwrap(),
+        };
         assert!(bytes > 0, "it ended without `{words}`: {heard}");
         heard.push_str(&String::from_utf8_lossy(&buffer[..bytes]));
     }
