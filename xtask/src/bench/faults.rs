@@ -25,17 +25,17 @@ const LARGE_BODY_BYTES: usize = 1_500_000;
 pub(super) async fn outage(fake: &Served, gateway: SocketAddr) -> anyhow::Result<f64> {
     control(fake, "PUT", "/__fake/script", "status=503").await?;
     let before = received(fake).await?;
-    let request = Request::chat("gpt-5", 2000, false);
     let until = Instant::now() + OUTAGE;
     let mut running = JoinSet::new();
-    for _ in 0..OUTAGE_CLIENTS {
-        let request = request.clone();
+    for number in 0..OUTAGE_CLIENTS {
         running.spawn(async move {
             let mut sent = 0;
             let mut client = Client::connect(gateway).await?;
             while Instant::now() < until {
                 sent += 1;
-                let answer = client.ask(&request).await?;
+                // A turn of its own: the same one again would be answered from memory.
+                let turn = Request::chat("gpt-5", 1000 + number * 100 + sent as usize, false);
+                let answer = client.ask(&turn).await?;
                 ensure!(answer.status >= 400, "an answer with status {} in an outage", answer.status);
                 tokio::time::sleep(THINKS).await;
             }
