@@ -1,6 +1,6 @@
 //! What the readers of all formats share.
 
-use super::canon::{Raw, Str};
+use super::canon::{Part, Raw, Str};
 use crate::json::{Broken, Cursor, Kind};
 
 pub(super) type Outcome<T> = Result<T, Broken>;
@@ -43,6 +43,20 @@ pub(super) fn texts<'a>(cursor: &mut Cursor<'a>) -> Outcome<Vec<Str<'a>>> {
         })?;
     }
     Ok(found)
+}
+
+/// A text that stands alone, or the parts that `each` makes of an array's elements.
+pub(super) fn parts<'a>(
+    cursor: &mut Cursor<'a>,
+    mut each: impl FnMut(&mut Cursor<'a>, &mut Vec<Part<'a>>) -> Outcome<()>,
+) -> Outcome<Vec<Part<'a>>> {
+    let mut parts = Vec::new();
+    if cursor.kind()? == Kind::String {
+        parts.extend(text(cursor)?.map(Part::Text));
+    } else {
+        cursor.array(|cursor| each(cursor, &mut parts))?;
+    }
+    Ok(parts)
 }
 
 /// A name, for comparing; empty where the value is no string.

@@ -7,7 +7,7 @@ use crate::translate::canon::{
     Effort, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice, ToolResult,
 };
 use crate::translate::out;
-use crate::translate::read::{Outcome, float, name, raw, text, texts, truth};
+use crate::translate::read::{Outcome, float, name, parts, raw, text, texts, truth};
 
 pub(in crate::translate) fn read_request<'a>(body: &'a [u8], notes: &mut Notes) -> Outcome<Prompt<'a>> {
     let mut prompt = Prompt::default();
@@ -225,17 +225,10 @@ fn whole<'a>(call: Call<'a>, notes: &mut Notes) -> ToolCall<'a> {
 
 /// A string, or parts.
 fn content<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Vec<Part<'a>>> {
-    let mut parts = Vec::new();
-    if cursor.kind()? == Kind::String {
-        parts.extend(text(cursor)?.map(Part::Text));
-        return Ok(parts);
-    }
-    cursor.array(|cursor| {
-        let piece = Piece::read(notes, cursor)?;
-        parts.extend(piece.part(notes));
+    parts(cursor, |cursor, found| {
+        found.extend(Piece::read(notes, cursor)?.part(notes));
         Ok(())
-    })?;
-    Ok(parts)
+    })
 }
 
 /// The fields of a part of the content, whatever its type: that may come last.

@@ -1,11 +1,11 @@
 //! Reading a request.
 
-use crate::json::{Cursor, Kind, Text};
+use crate::json::{Cursor, Text};
 use crate::translate::Notes;
 use crate::translate::canon::{
     Effort, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice, ToolResult,
 };
-use crate::translate::read::{Outcome, float, name, raw, text, texts, truth};
+use crate::translate::read::{Outcome, float, name, parts, raw, text, texts, truth};
 
 pub(in crate::translate) fn read_request<'a>(body: &'a [u8], notes: &mut Notes) -> Outcome<Prompt<'a>> {
     let mut prompt = Prompt::default();
@@ -87,17 +87,10 @@ fn message<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'
 
 /// A string, or blocks.
 fn content<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Vec<Part<'a>>> {
-    let mut parts = Vec::new();
-    if cursor.kind()? == Kind::String {
-        parts.extend(text(cursor)?.map(Part::Text));
-        return Ok(parts);
-    }
-    cursor.array(|cursor| {
-        let block = Block::read(notes, cursor)?;
-        block.parts(notes, &mut parts);
+    parts(cursor, |cursor, found| {
+        Block::read(notes, cursor)?.parts(notes, found);
         Ok(())
-    })?;
-    Ok(parts)
+    })
 }
 
 /// A block's fields, whatever its type: that may come last.

@@ -255,6 +255,9 @@ fn write_tools(request: &mut Object<'_>, prompt: &Prompt<'_>, thinks: bool, note
     if prompt.tools.is_empty() {
         return;
     }
+    if prompt.tools.iter().any(|tool| tool.strict == Some(true)) {
+        notes.dropped("tools.strict");
+    }
     request.array("tools", |tools| {
         for tool in &prompt.tools {
             tools.object(|out| {

@@ -7,7 +7,7 @@ use crate::translate::canon::{
     ToolResult,
 };
 use crate::translate::out;
-use crate::translate::read::{Outcome, float, name, raw, text, truth};
+use crate::translate::read::{Outcome, float, name, parts, raw, text, truth};
 
 /// What a tool that takes plain text looks like to models that know only objects.
 const FREEFORM_SCHEMA: &str = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
@@ -178,16 +178,10 @@ impl<'a> Item<'a> {
 
 /// A string, or parts.
 fn content<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Vec<Part<'a>>> {
-    let mut parts = Vec::new();
-    if cursor.kind()? == Kind::String {
-        parts.extend(text(cursor)?.map(Part::Text));
-        return Ok(parts);
-    }
-    cursor.array(|cursor| {
-        parts.extend(part(notes, cursor)?);
+    parts(cursor, |cursor, found| {
+        found.extend(part(notes, cursor)?);
         Ok(())
-    })?;
-    Ok(parts)
+    })
 }
 
 fn part<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Option<Part<'a>>> {
