@@ -398,3 +398,26 @@ async fn memory_and_escalation_follow_the_session_in_the_base_url() {
     let next = stage.send(turn()).await;
     assert_eq!((next.header("x-steadfast-model"), next.header("x-steadfast-attempts")), ("claude-two", "1"));
 }
+
+#[tokio::test]
+async fn an_answer_that_broke_off_is_asked_for_again_and_comes_from_elsewhere() {
+    for speaks in Speaks::ALL {
+        let stage = Stage::usual("").await;
+        stage.script("a", "cut=3");
+        // No session: the request alone is known again.
+        let broken = stage.send(speaks.request(true)).await.text();
+        assert!(speaks.error(&broken).is_some(), "{speaks:?} {broken}");
+        let again = stage.send(speaks.request(true)).await.text();
+        assert!(speaks.is_whole(&again), "{speaks:?} {again}");
+        assert_eq!(stage.fake.requests().pop().unwrap().endpoint, "b", "{speaks:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_broke_off_is_not_told_in_words_that_end_the_turn() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "cut=3");
+    let codex = with(Speaks::Responses.request(true), "originator", "codex_cli_rs");
+    let error = Speaks::Responses.error(&stage.send(codex).await.text()).unwrap();
+    assert_ne!(error["code"], "server_is_overloaded", "{error}");
+}
