@@ -105,6 +105,19 @@ pub struct Timeouts {
     pub heartbeat: Duration,
 }
 
+impl Timeouts {
+    /// Whole answers of thinking models take a minute or two.
+    const WHOLE_MIN: Duration = Duration::from_secs(120);
+
+    /// How long the head of a response may take, of the time that is left: streams begin soon, whole
+    /// answers when they are done. A silent upstream must leave time for another: half of what is
+    /// left, or two minutes where that is more.
+    pub fn head(&self, stream: bool, left: Duration) -> Duration {
+        let limit = if stream { self.first_token } else { (left / 2).max(Self::WHOLE_MIN) };
+        limit.min(left)
+    }
+}
+
 /// One thing to do about a failure, perhaps only for one tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepRule {

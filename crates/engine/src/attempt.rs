@@ -31,9 +31,6 @@ const ERROR_BYTES_MAX: usize = 256 * 1024;
 /// An error whose words do not come soon is acted upon without them.
 const ERROR_TIME: Duration = Duration::from_secs(5);
 
-/// Whole answers of thinking models take a minute or two.
-const WHOLE_TIME_MIN: Duration = Duration::from_secs(120);
-
 /// What a stream holds back at most before its first content, or inside a tool call.
 pub(crate) const HELD_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -376,16 +373,10 @@ impl Trouble {
     }
 }
 
-/// How long the head of the response may take: streams begin soon, whole answers when they are
-/// done. A silent upstream must leave time for another: half of what is left, or two minutes where
-/// that is more.
+/// When the head of the response is due.
 fn head_limit(operation: &Operation, attempt: &Attempt) -> Instant {
     let began = operation.attempt_began();
-    if operation.call.envelope.stream {
-        return attempt.deadline.min(began + operation.policy().timeouts.first_token);
-    }
-    let share = (began.until(attempt.deadline) / 2).max(WHOLE_TIME_MIN);
-    attempt.deadline.min(began + share)
+    began + operation.policy().timeouts.head(operation.call.envelope.stream, began.until(attempt.deadline))
 }
 
 /// Whether a response is a stream at all: some providers answer a streaming request in one piece.

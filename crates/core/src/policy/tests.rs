@@ -155,3 +155,12 @@ fn impossible_steps_are_refused_by_key() {
         assert!(found.len() == 1 && found[0].contains(word), "{found:?}");
     }
 }
+
+#[test]
+fn a_silent_upstream_leaves_time_for_another() {
+    let timeouts = template("default").unwrap().timeouts;
+    let seconds = |stream, left| timeouts.head(stream, Duration::from_secs(left)).as_secs();
+    assert_eq!([600, 200, 60].map(|left| seconds(false, left)), [300, 120, 60]);
+    let first = timeouts.first_token.as_secs();
+    assert_eq!([first * 2, first / 2].map(|left| seconds(true, left)), [first, first / 2]);
+}
