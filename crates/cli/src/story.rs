@@ -190,7 +190,18 @@ fn lines(record: &Record) -> Vec<String> {
             (Some("cancelled"), _) => vec!["the client left".to_owned()],
             (outcome, _) => vec![outcome.unwrap_or("over").replace('_', " ")],
         },
+        Event::Breaker => vec![format!("  the breaker of {} is {}", about(record), state(record))],
+        Event::Alert => vec![format!("  alert {}: {}", state(record), record.reason.as_deref().unwrap_or_default())],
+        Event::Escalation => vec![format!("  session {} {}", about(record), state(record))],
     }
+}
+
+fn about(record: &Record) -> &str {
+    record.about.as_deref().unwrap_or("?")
+}
+
+fn state(record: &Record) -> String {
+    record.state.as_deref().unwrap_or("?").replace('_', " ")
 }
 
 fn decision_lines(record: &Record) -> Vec<String> {

@@ -12,6 +12,7 @@
 //! A failed attempt and what was decided about it are one `decision` line, so that a single line
 //! answers "why". Fields that say nothing are left out.
 
+mod fold;
 mod line;
 
 use std::borrow::Cow;
@@ -42,13 +43,14 @@ pub struct Climb {
 }
 
 /// One line of the decision log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// When, in milliseconds since the epoch (in a simulation: since its start).
     pub time: Timestamp,
     /// What happened.
     pub event: Event,
-    /// The request or task.
+    /// The request or task; empty where a person or the passing of time did it.
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub request: Arc<str>,
     /// The conversation it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,6 +64,9 @@ pub struct Record {
     /// The agent within the conversation; on `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Arc<str>>,
+    /// The shape of what is asked, without a word of it; on `start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Arc<str>>,
     /// The request that failed for good just before, of which this is a repeat; on `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Arc<str>>,
@@ -92,6 +97,9 @@ pub struct Record {
     /// The rule that told its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Cow<'static, str>>,
+    /// What the provider said, with ids, numbers, names and everything quoted folded away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Arc<str>>,
     /// How long the provider asked to be left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
@@ -128,13 +136,27 @@ pub struct Record {
     /// Tokens the attempt used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What the attempt cost, where the model's price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd_micros: Option<u64>,
+    /// Which alert; on `alert`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alert: Option<Cow<'static, str>>,
+    /// The endpoint, model or session that a `breaker`, `alert` or `escalation` line is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Arc<str>>,
+    /// What it is now: a breaker `open`, `half_open` or `closed`, an alert `raised` or `resolved`, a session
+    /// `climbed` or `rolled_back`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Cow<'static, str>>,
 }
 
 /// What a line of the log is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// A request came in.
+    #[default]
     Start,
     /// An attempt starts.
     Attempt,
@@ -144,6 +166,12 @@ pub enum Event {
     Success,
     /// The request is over.
     Outcome,
+    /// An endpoint's breaker changed.
+    Breaker,
+    /// A person should know something, or need no longer.
+    Alert,
+    /// A person moved a session up its ladder, or back.
+    Escalation,
 }
 
 impl Event {
@@ -155,6 +183,9 @@ impl Event {
             Self::Decision => "decision",
             Self::Success => "success",
             Self::Outcome => "outcome",
+            Self::Breaker => "breaker",
+            Self::Alert => "alert",
+            Self::Escalation => "escalation",
         }
     }
 }
@@ -171,37 +202,7 @@ pub struct Place {
 impl Record {
     /// A line that says nothing but what, when and which request.
     pub fn new(time: Timestamp, event: Event, request: Arc<str>) -> Self {
-        Self {
-            time,
-            event,
-            request,
-            session: None,
-            project: None,
-            client: None,
-            agent: None,
-            repeats: None,
-            policy: None,
-            chain: Vec::new(),
-            attempt: None,
-            attempts_max: None,
-            target: None,
-            choice: None,
-            kind: None,
-            status: None,
-            rule: None,
-            retry_after_ms: None,
-            step: None,
-            wait_ms: None,
-            from: None,
-            to: None,
-            reason: None,
-            escalation: None,
-            passed_over: None,
-            warning: false,
-            outcome: None,
-            latency_ms: None,
-            usage: None,
-        }
+        Self { time, event, request, ..Self::default() }
     }
 
     /// Appends the line, its end included: what `serde_json` writes of it, for a quarter of the time.
@@ -217,6 +218,7 @@ impl Record {
             kind: Some(failure.kind),
             status: failure.status,
             rule: Some(failure.rule.clone()),
+            message: fold::message(failure).map(Arc::from),
             retry_after_ms: failure.retry_after.map(millis),
             ..self
         }
@@ -281,6 +283,10 @@ impl Outcome {
     }
 }
 
+fn is_empty(text: &Arc<str>) -> bool {
+    text.is_empty()
+}
+
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
@@ -321,6 +327,7 @@ mod tests {
             project: Some("p".into()),
             client: Some("codex".into()),
             agent: Some("a".into()),
+            pattern: Some("chat tools=2".into()),
             repeats: Some("r0".into()),
             policy: Some("default".into()),
             chain: vec![place.clone(), place.clone()],
@@ -331,6 +338,7 @@ mod tests {
             kind: Some(FailureKind::RateLimit),
             status: Some(429),
             rule: Some("status_429".into()),
+            message: Some("slow down".into()),
             retry_after_ms: Some(u64::MAX),
             step: Some("retry".into()),
             wait_ms: Some(0),
@@ -343,9 +351,13 @@ mod tests {
             outcome: Some("gave_up".into()),
             latency_ms: Some(7),
             usage: Some(Usage { input_tokens: 1, output_tokens: 2 }),
+            usd_micros: Some(3),
+            alert: Some("in_a_row".into()),
+            about: Some("anthropic".into()),
+            state: Some("open".into()),
             ..bare.clone()
         };
-        for record in [bare, full] {
+        for record in [Record::default(), bare, full] {
             let mut line = Vec::new();
             record.write_line(&mut line);
             assert_eq!(String::from_utf8(line).unwrap(), serde_json::to_string(&record).unwrap() + "\n");

@@ -138,7 +138,7 @@ impl Recording {
                 Event::Attempt => request.attempts += 1,
                 Event::Outcome => request.served = record.outcome.as_deref() == Some("succeeded"),
                 Event::Decision | Event::Success => recording.ended(&record, at),
-                Event::Start => {}
+                Event::Start | Event::Breaker | Event::Alert | Event::Escalation => {}
             }
         }
         for attempts in &mut recording.attempts {

@@ -15,6 +15,7 @@ pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
         project,
         client,
         agent,
+        pattern,
         repeats,
         policy,
         chain,
@@ -25,6 +26,7 @@ pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
         kind,
         status,
         rule,
+        message,
         retry_after_ms,
         step,
         wait_ms,
@@ -37,15 +39,20 @@ pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
         outcome,
         latency_ms,
         usage,
+        usd_micros,
+        alert,
+        about,
+        state,
     } = record;
     out.extend_from_slice(b"{\"time\":");
     number(out, time.as_millis());
     put_text(out, "event", Some(event.as_str()));
-    put_text(out, "request", Some(request));
+    put_text(out, "request", Some(&**request).filter(|request| !request.is_empty()));
     put_text(out, "session", session.as_deref());
     put_text(out, "project", project.as_deref());
     put_text(out, "client", client.as_deref());
     put_text(out, "agent", agent.as_deref());
+    put_text(out, "pattern", pattern.as_deref());
     put_text(out, "repeats", repeats.as_deref());
     put_text(out, "policy", policy.as_deref());
     put_chain(out, chain);
@@ -56,6 +63,7 @@ pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
     put_text(out, "kind", kind.map(FailureKind::as_str));
     put_number(out, "status", status.map(i64::from));
     put_text(out, "rule", rule.as_deref());
+    put_text(out, "message", message.as_deref());
     put_other(out, "retry_after_ms", retry_after_ms.as_ref());
     put_text(out, "step", step.as_deref());
     put_other(out, "wait_ms", wait_ms.as_ref());
@@ -68,6 +76,10 @@ pub(super) fn write(record: &Record, out: &mut Vec<u8>) {
     put_text(out, "outcome", outcome.as_deref());
     put_other(out, "latency_ms", latency_ms.as_ref());
     put_other(out, "usage", usage.as_ref());
+    put_other(out, "usd_micros", usd_micros.as_ref());
+    put_text(out, "alert", alert.as_deref());
+    put_text(out, "about", about.as_deref());
+    put_text(out, "state", state.as_deref());
     out.extend_from_slice(b"}\n");
 }
 

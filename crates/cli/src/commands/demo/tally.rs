@@ -154,7 +154,7 @@ impl Tally {
                     _ => drop(self.ended.insert(id, Ended::Log { attempts, step })),
                 }
             }
-            Event::Attempt | Event::Success | Event::Outcome => {}
+            Event::Attempt | Event::Success | Event::Outcome | Event::Breaker | Event::Alert | Event::Escalation => {}
         }
     }
 
