@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use memchr::memmem::Finder;
 use steadfast_config::{Config, DecisionLog};
 use steadfast_core::record::Record;
-use steadfast_engine::{LogWriter, old};
+use steadfast_engine::{LogFiles, old};
 
 /// What one log weighs at most, as in the configuration: 64 MB and eight old files.
 const ROTATE_BYTES: u64 = 64 << 20;
@@ -58,7 +58,7 @@ pub(crate) fn with_default(config: &mut Config, environment: &[(String, String)]
     let path = default_path(environment).context("neither XDG_STATE_HOME nor HOME names a folder")?;
     let log = at(&path);
     // Opened once to see whether it can be; the engine opens it for good.
-    LogWriter::open(&log).with_context(|| format!("cannot write {}", path.display()))?;
+    LogFiles::open(&log).with_context(|| format!("cannot write {}", path.display()))?;
     config.decision_log = Some(log);
     Ok(())
 }

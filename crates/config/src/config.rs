@@ -47,6 +47,10 @@ pub struct Config {
     pub council: Option<Council>,
     /// Where events, sessions and tasks are kept.
     pub store: Store,
+    /// For how many days requests are kept one by one.
+    pub keep_days: u32,
+    /// For how long the last turn of a session is held in memory.
+    pub keep_turns: Duration,
     /// What replicas share, where they share anything: a `redis://` address.
     pub shared: Option<Secret>,
     /// The decision log, where there is one.
@@ -54,7 +58,7 @@ pub struct Config {
     /// Where traces are sent, where they are.
     pub traces: Option<Traces>,
     /// Who is told of alerts.
-    pub webhook: Option<Secret>,
+    pub alerts: Alerts,
     /// What the control API asks for.
     pub admin_token: Option<Secret>,
     /// The template at the root of each policy.
@@ -192,6 +196,17 @@ pub enum Store {
         /// Its address.
         url: Secret,
     },
+}
+
+/// Who is told of alerts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alerts {
+    /// An address that is sent each of them.
+    pub webhook: Option<Secret>,
+    /// What the sent ones are signed with.
+    pub secret: Option<Secret>,
+    /// A program that is run for each; may be empty.
+    pub command: Vec<String>,
 }
 
 /// The decision log.

@@ -27,7 +27,7 @@ mod value;
 
 pub use clients::{Client, Heartbeat, Sign, Told, UNKNOWN_CLIENT};
 pub use config::{
-    Agent, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,
+    Agent, Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,
     Service, Store, Traces,
 };
 pub use file::{ConfigFile, candidates};

@@ -61,7 +61,9 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
         shared: faces::shared(raw, report, vault),
         decision_log: faces::decision_log(raw, report),
         traces: traces::resolve(raw, report, vault),
-        webhook: faces::webhook(raw, report, vault),
+        alerts: faces::alerts(raw, report, vault),
+        keep_days: faces::keep_days(raw, report),
+        keep_turns: faces::keep_turns(raw, report),
         admin_token,
     })
 }

@@ -8,6 +8,7 @@ mod chat;
 mod content;
 mod gemini;
 mod messages;
+mod pattern;
 mod responses;
 
 use std::fmt;
@@ -46,6 +47,8 @@ pub struct Envelope {
     pub session: Option<String>,
     /// Where the model's value stands in the body, quotes included.
     model_at: Option<Range<usize>>,
+    /// Where the instructions to the model stand in the body.
+    instructions_at: Option<Range<usize>>,
 }
 
 /// A body that is not what the format says.
@@ -140,6 +143,11 @@ impl Envelope {
                     self.model = model;
                     self.model_at = Some(start..cursor.at());
                 }
+            }
+            b"system" | b"instructions" | b"systemInstruction" | b"system_instruction" => {
+                let start = cursor.at();
+                content.walk(cursor)?;
+                self.instructions_at = Some(start..cursor.at());
             }
             b"stream" => self.stream = cursor.is_true()?,
             b"tools" => self.tools |= cursor.is_substantial()?,

@@ -97,7 +97,7 @@ async fn ask(engine: Weak<Engine>, known: Arc<world::Endpoint>, endpoint: Endpoi
         // The next verdict is due in time, even if its answer takes as long as it may.
         let until = now + settings.every * 2 + answer_time;
         if let Some(transition) = known.breaker.checked(verdict, until, now) {
-            engine.breaker_changed(&known.name, &transition);
+            engine.breaker_changed(&known.name, &transition, &Arc::default());
         }
         if std::mem::replace(&mut before, verdict) != verdict {
             match verdict {

@@ -4,6 +4,7 @@
 //! attempts, what of a stream may reach the client when, the journal, metrics and the log. What to
 //! do about a failure is decided by `steadfast-core` alone.
 
+mod alerts;
 mod attempt;
 mod call;
 mod clock;
@@ -13,11 +14,13 @@ mod foreign;
 mod health;
 mod journal;
 mod key;
+mod live;
 mod log;
 mod metrics;
 mod operation;
 mod outliving;
 mod recall;
+mod recorder;
 mod relay;
 mod reply;
 mod request;
@@ -26,6 +29,7 @@ mod shape;
 mod snapshot;
 mod traces;
 mod trouble;
+mod turns;
 mod unpack;
 mod upstream;
 
@@ -43,7 +47,7 @@ use steadfast_core::FailureKind;
 use steadfast_core::breaker::Transition;
 use steadfast_core::cost::Usage;
 use steadfast_core::decision::Decision;
-use steadfast_core::record::Place;
+use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::recovery::Outcome;
 use steadfast_core::world::Session;
 use steadfast_dialect::{Framing, Operation as Asked};
@@ -51,10 +55,13 @@ use tokio::sync::oneshot;
 
 pub use call::{Call, Wishes};
 pub use clock::Clock;
-pub use log::{LogWriter, old};
+pub use live::{Batch, Found, Live};
+pub use log::{LogFiles, old};
+pub use recorder::Listener;
 pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
 pub use snapshot::{BadRules, Snapshot, dialect_of};
+pub use turns::Turn;
 
 use snapshot::Reach;
 
@@ -66,9 +73,11 @@ use crate::key::{Key, Keys};
 use crate::metrics::Metrics;
 use crate::operation::Operation;
 use crate::outliving::Outliving;
+use crate::recorder::Recorder;
 use crate::relay::Out;
 use crate::sessions::Sessions;
 use crate::traces::{Trace, Tracer};
+use crate::turns::Turns;
 use crate::upstream::Upstream;
 
 /// Everything requests share.
@@ -76,7 +85,8 @@ use crate::upstream::Upstream;
 pub struct Engine {
     snapshot: ArcSwap<Snapshot>,
     upstream: ArcSwap<Upstream>,
-    log: ArcSwapOption<LogWriter>,
+    recorder: Recorder,
+    live: Arc<Live>,
     tracer: ArcSwapOption<Tracer>,
     checks: Checks,
     pub(crate) clock: Clock,
@@ -84,6 +94,7 @@ pub struct Engine {
     pub(crate) journal: Journal,
     pub(crate) failures: Failures,
     pub(crate) keys: Keys,
+    pub(crate) turns: Turns,
     pub(crate) metrics: Metrics,
     /// Names used as labels, made once.
     words: HashMap<&'static str, Arc<str>>,
@@ -95,6 +106,9 @@ pub enum EngineError {
     /// The classification rules do not compile.
     #[error(transparent)]
     Rules(#[from] BadRules),
+    /// The thread that records what happens cannot be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
     /// The decision log cannot be opened.
     #[error("cannot write the decision log `{path}`")]
     Log {
@@ -116,20 +130,26 @@ impl Engine {
         let (upstream, metrics) = (Upstream::new(connect), Metrics::default());
         let tracer = snapshot.config.traces.clone();
         let tracer = tracer.map(|traces| Tracer::start(traces, upstream.clone(), Arc::clone(&metrics.spans_lost)));
+        let clock = Clock::start();
+        let live = Live::new(clock.wall());
+        let recorder = Recorder::start(log, Arc::clone(&live), clock).map_err(EngineError::Thread)?;
         let engine = Arc::new(Self {
             upstream: ArcSwap::from_pointee(upstream),
             snapshot: ArcSwap::from_pointee(snapshot),
-            log: ArcSwapOption::from_pointee(log),
+            recorder,
+            live,
             tracer: ArcSwapOption::new(tracer),
             checks: Checks::default(),
-            clock: Clock::start(),
+            clock,
             sessions: Sessions::default(),
             journal: Journal::default(),
             failures: Failures::default(),
             keys: Keys::default(),
+            turns: Turns::default(),
             metrics,
             words: words(),
         });
+        engine.turns.keep_for(engine.snapshot().config.keep_turns);
         engine.checks.follow(&engine, &engine.snapshot());
         Ok(engine)
     }
@@ -145,7 +165,7 @@ impl Engine {
         self.snapshot.store(Arc::new(before.next(config)?));
         self.failures.clear();
         if log_changed {
-            self.log.store(log.map(Arc::new));
+            self.recorder.log_to(log);
         }
         if connect_changed {
             self.upstream.store(Arc::new(Upstream::new(connect)));
@@ -155,6 +175,7 @@ impl Engine {
             let start = |traces| Tracer::start(traces, Upstream::clone(&upstream), Arc::clone(lost));
             self.tracer.store(traces.map(start));
         }
+        self.turns.keep_for(self.snapshot().config.keep_turns);
         self.checks.follow(self, &self.snapshot());
         Ok(())
     }
@@ -209,9 +230,7 @@ impl Engine {
 
     /// Everything that is counted, as Prometheus reads it.
     pub fn metrics(&self) -> String {
-        if let Some(log) = self.log.load().as_deref() {
-            self.metrics.log_lost.store(log.lost(), Ordering::Relaxed);
-        }
+        self.metrics.log_lost.store(self.recorder.lost(), Ordering::Relaxed);
         self.metrics.render(&self.snapshot(), self.clock.now())
     }
 
@@ -225,11 +244,14 @@ impl Engine {
         self.sessions.known(project, id)
     }
 
+    /// The last turn of a conversation, as long as it is kept.
+    pub fn last_turn(&self, project: &str, session: &str) -> Option<Turn> {
+        self.turns.last(project, session, self.clock.now())
+    }
+
     /// Writes what is still on its way to the decision log.
     pub fn flush(&self) {
-        if let Some(log) = self.log.load_full() {
-            log.flush();
-        }
+        self.recorder.flush();
     }
 
     /// Ends what the engine does by itself, and sends and writes what is still on its way. Requests
@@ -282,8 +304,18 @@ impl Engine {
         self.upstream.load()
     }
 
-    pub(crate) fn log(&self) -> Guard<Option<Arc<LogWriter>>> {
-        self.log.load()
+    /// What happened lately, for readers who watch.
+    pub const fn live(&self) -> &Arc<Live> {
+        &self.live
+    }
+
+    /// Hands everything that happens from now on to `listener` too.
+    pub fn listen(&self, listener: Box<dyn Listener>) {
+        self.recorder.listen(listener);
+    }
+
+    pub(crate) fn record(&self, record: Record) {
+        self.recorder.record(record);
     }
 
     pub(crate) fn tracer(&self) -> Guard<Option<Arc<Tracer>>> {
@@ -294,9 +326,14 @@ impl Engine {
         drop(self.journal.take(key, self.clock.now()));
     }
 
-    pub(crate) fn breaker_changed(&self, endpoint: &Arc<str>, transition: &Transition) {
+    pub(crate) fn breaker_changed(&self, endpoint: &Arc<str>, transition: &Transition, request: &Arc<str>) {
         let state = self.word(transition.to.name());
         self.metrics.breaker_changes.add([endpoint, &state], 1);
+        self.record(Record {
+            about: Some(Arc::clone(endpoint)),
+            state: Some(transition.to.name().into()),
+            ..Record::new(self.clock.wall(), Event::Breaker, Arc::clone(request))
+        });
         tracing::info!(%endpoint, state = transition.to.name(), "breaker changed");
     }
 
@@ -344,8 +381,8 @@ impl Engine {
     }
 }
 
-fn open_log(settings: &DecisionLog) -> Result<LogWriter, EngineError> {
-    LogWriter::open(settings).map_err(|source| EngineError::Log { path: settings.path.clone(), source })
+fn open_log(settings: &DecisionLog) -> Result<LogFiles, EngineError> {
+    LogFiles::open(settings).map_err(|source| EngineError::Log { path: settings.path.clone(), source })
 }
 
 /// The longest any policy allows: one connection serves them all.

@@ -1,170 +1,28 @@
 //! The decision log on disk: lines of JSON, in files that are begun anew at a set size.
-//!
-//! A thread of its own writes them. Requests hand over lines through a bounded queue and never wait
-//! for the disk: where the disk does not keep up, lines are lost, counted, and said once.
 
-use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use steadfast_config::DecisionLog;
 use steadfast_core::record::Record;
 
-/// Lines under way to the disk; some seconds of them at full load.
-const QUEUED_BYTES_MAX: usize = 16 * 1024 * 1024;
-
-/// How long lines are gathered before they are written: waking the thread for each of them would
-/// cost a request more than everything else about the log.
-const GATHER: Duration = Duration::from_millis(10);
-
-/// Writes the decision log.
-#[derive(Debug)]
-pub struct LogWriter(Arc<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
-    queue: Mutex<Queue>,
-    /// Lines have come into an empty queue, or something cannot wait.
-    work: Condvar,
-    lost: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    lines: Vec<u8>,
-    /// To be told when everything before is on its way to the disk.
-    flushes: Vec<SyncSender<()>>,
-    /// Nobody will write any more.
-    closed: bool,
-}
-
-thread_local! {
-    /// Where a line is put together before it is handed over.
-    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-impl LogWriter {
-    /// Opens the log and starts its thread.
-    pub fn open(settings: &DecisionLog) -> io::Result<Self> {
-        let mut files = Files::open(settings)?;
-        let shared = Arc::new(Shared::default());
-        let theirs = Arc::clone(&shared);
-        std::thread::Builder::new().name("decision-log".to_owned()).spawn(move || write_all(&mut files, &theirs))?;
-        Ok(Self(shared))
-    }
-
-    /// Hands a line over; never waits for the disk.
-    pub(crate) fn write(&self, record: &Record) {
-        let queued = LINE.with_borrow_mut(|line| {
-            line.clear();
-            record.write_line(line);
-            self.0.queue(line)
-        });
-        if !queued && self.0.lost.fetch_add(1, Ordering::Relaxed) == 0 {
-            tracing::warn!("the decision log cannot keep up: lines are being lost");
-        }
-    }
-
-    /// How many lines were lost.
-    pub fn lost(&self) -> u64 {
-        self.0.lost.load(Ordering::Relaxed)
-    }
-
-    /// Waits until everything handed over so far is written, for a moment at most.
-    pub fn flush(&self) {
-        let (done, wait) = sync_channel(1);
-        self.0.lock().flushes.push(done);
-        self.0.work.notify_one();
-        // A disk that hangs must not hold up the shutdown.
-        let _ = wait.recv_timeout(Duration::from_secs(5));
-    }
-}
-
-impl Drop for LogWriter {
-    fn drop(&mut self) {
-        self.0.lock().closed = true;
-        self.0.work.notify_one();
-    }
-}
-
-impl Shared {
-    /// Says whether there was room.
-    fn queue(&self, line: &[u8]) -> bool {
-        let mut queue = self.lock();
-        if queue.lines.len() + line.len() > QUEUED_BYTES_MAX {
-            return false;
-        }
-        let first = queue.lines.is_empty();
-        queue.lines.extend_from_slice(line);
-        drop(queue);
-        if first {
-            self.work.notify_one();
-        }
-        true
-    }
-
-    /// Waits for lines, gathers some more, and takes them all; says who waits for them, or that
-    /// there will be none.
-    fn take(&self, lines: &mut Vec<u8>) -> Option<Vec<SyncSender<()>>> {
-        let idle = |queue: &mut Queue| queue.lines.is_empty() && queue.flushes.is_empty() && !queue.closed;
-        let calm = |queue: &mut Queue| queue.flushes.is_empty() && !queue.closed;
-        let queue = self.work.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
-        let gathered = self.work.wait_timeout_while(queue, GATHER, calm).unwrap_or_else(PoisonError::into_inner);
-        let mut queue = gathered.0;
-        std::mem::swap(&mut queue.lines, lines);
-        let over = queue.closed && lines.is_empty() && queue.flushes.is_empty();
-        (!over).then(|| std::mem::take(&mut queue.flushes))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn write_all(files: &mut Files, shared: &Shared) {
-    let mut failing = false;
-    let mut lines = Vec::new();
-    while let Some(flushes) = shared.take(&mut lines) {
-        let mut lost = 0;
-        let mut last = Ok(());
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
-            last = files.write(line);
-            lost += u64::from(last.is_err());
-        }
-        lines.clear();
-        last = last.and(files.out.flush());
-        shared.lost.fetch_add(lost, Ordering::Relaxed);
-        match last {
-            Err(error) if !std::mem::replace(&mut failing, true) => {
-                tracing::warn!(path = %files.path.display(), %error, "cannot write the decision log");
-            }
-            Ok(()) if std::mem::replace(&mut failing, false) => {
-                tracing::info!(path = %files.path.display(), "the decision log can be written again");
-            }
-            Ok(()) | Err(_) => {}
-        }
-        for done in flushes {
-            let _ = done.send(());
-        }
-    }
-}
-
 /// `decisions.jsonl`, and before it `decisions.jsonl.1` (the newest old one) and so on.
-struct Files {
+#[derive(Debug)]
+pub struct LogFiles {
     path: PathBuf,
     out: BufWriter<File>,
     bytes: u64,
     rotate_bytes: u64,
     keep: u32,
+    /// Where a line is put together.
+    line: Vec<u8>,
+    failing: bool,
 }
 
-impl Files {
-    fn open(settings: &DecisionLog) -> io::Result<Self> {
+impl LogFiles {
+    /// Opens the log, and its folder where there is none.
+    pub fn open(settings: &DecisionLog) -> io::Result<Self> {
         let path = PathBuf::from(&settings.path);
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)?;
@@ -177,6 +35,8 @@ impl Files {
             bytes,
             rotate_bytes: settings.rotate_bytes,
             keep: settings.keep,
+            line: Vec::new(),
+            failing: false,
         };
         files.end_torn_line()?;
         Ok(files)
@@ -199,12 +59,34 @@ impl Files {
         Ok(())
     }
 
-    fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.bytes > 0 && self.bytes + line.len() as u64 > self.rotate_bytes {
+    /// Writes lines and says how many were lost; trouble is said when it begins and when it ends.
+    pub(crate) fn write_all(&mut self, records: &[Record]) -> u64 {
+        let mut lost = 0;
+        let mut last = Ok(());
+        for record in records {
+            last = self.write(record);
+            lost += u64::from(last.is_err());
+        }
+        match last.and_then(|()| self.out.flush()) {
+            Err(error) if !std::mem::replace(&mut self.failing, true) => {
+                tracing::warn!(path = %self.path.display(), %error, "cannot write the decision log");
+            }
+            Ok(()) if std::mem::replace(&mut self.failing, false) => {
+                tracing::info!(path = %self.path.display(), "the decision log can be written again");
+            }
+            Ok(()) | Err(_) => {}
+        }
+        lost
+    }
+
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        self.line.clear();
+        record.write_line(&mut self.line);
+        if self.bytes > 0 && self.bytes + self.line.len() as u64 > self.rotate_bytes {
             self.rotate()?;
         }
-        self.out.write_all(line)?;
-        self.bytes += line.len() as u64;
+        self.out.write_all(&self.line)?;
+        self.bytes += self.line.len() as u64;
         Ok(())
     }
 
@@ -271,11 +153,10 @@ mod tests {
         let folder = folder("rotate");
         let path = folder.join("sub/decisions.jsonl");
         let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 200, keep: 2 };
-        let log = LogWriter::open(&settings).unwrap();
+        let mut log = LogFiles::open(&settings).unwrap();
         for number in 0..20 {
-            log.write(&record(&format!("r{number}")));
+            log.write_all(&[record(&format!("r{number}"))]);
         }
-        log.flush();
         let newest = std::fs::read_to_string(&path).unwrap();
         assert!(newest.contains("\"r19\"") && newest.len() <= 200, "{newest}");
         assert!(old(&path, 1).exists() && old(&path, 2).exists() && !old(&path, 3).exists());
@@ -287,16 +168,12 @@ mod tests {
         let folder = folder("taken");
         let path = folder.join("decisions.jsonl");
         let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 200, keep: 2 };
-        let log = LogWriter::open(&settings).unwrap();
-        log.write(&record("r0"));
-        log.flush();
+        let mut log = LogFiles::open(&settings).unwrap();
+        log.write_all(&[record("r0")]);
         std::fs::remove_file(&path).unwrap();
-        for number in 1..20 {
-            log.write(&record(&format!("r{number}")));
-        }
-        log.flush();
+        let records: Vec<Record> = (1..20).map(|number| record(&format!("r{number}"))).collect();
+        assert_eq!(log.write_all(&records), 0);
         assert!(std::fs::read_to_string(&path).unwrap().contains("\"r19\""));
-        assert_eq!(log.lost(), 0);
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -307,9 +184,8 @@ mod tests {
         let path = folder.join("decisions.jsonl");
         std::fs::write(&path, "{\"time\":1,\"eve").unwrap();
         let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 1 << 20, keep: 2 };
-        let log = LogWriter::open(&settings).unwrap();
-        log.write(&record("r1"));
-        log.flush();
+        let mut log = LogFiles::open(&settings).unwrap();
+        log.write_all(&[record("r1")]);
         let text = std::fs::read_to_string(&path).unwrap();
         let last = text.lines().last().unwrap();
         assert_eq!(serde_json::from_str::<Record>(last).unwrap().request.as_ref(), "r1");

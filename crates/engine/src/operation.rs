@@ -16,7 +16,7 @@ use steadfast_core::policy::{Policy, StepTable, StreamMode};
 use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::recovery::{Action, Attempt, Face, Outcome, Plan, Recovery};
 use steadfast_core::route::{Abilities, Needs, Route};
-use steadfast_core::world::{Endpoint, Session, Turn, World};
+use steadfast_core::world::{self, Endpoint, Session, World};
 use steadfast_core::{Failure, FailureKind, Instant};
 use steadfast_dialect::Operation as Asked;
 
@@ -30,6 +30,7 @@ use crate::shape::is_untouched;
 use crate::snapshot::{Reach, Snapshot, dialect_of};
 use crate::traces::Trace;
 use crate::trouble::Trouble;
+use crate::turns::Turn;
 
 /// The most output tokens reserved for a request that does not say.
 const OUTPUT_TOKENS_DEFAULT: u32 = 4096;
@@ -103,7 +104,7 @@ impl Operation {
             face: Face::GATEWAY,
             project: Arc::clone(project),
             session,
-            turn: if call.envelope.continues_turn { Turn::Continues } else { Turn::New },
+            turn: if call.envelope.continues_turn { world::Turn::Continues } else { world::Turn::New },
             time_limit: client_waits(&call).filter(|_| !call.envelope.stream).map(with_margin),
             restarts_used: 0,
             seed: fastrand::u64(..),
@@ -186,13 +187,14 @@ impl Operation {
         self.engine.count_attempt(place.as_ref(), "ok");
         self.engine.count_tokens(&self.snapshot, place.as_ref(), counted.unwrap_or_default());
         if let (Some(transition), Some(place)) = (transition, &place) {
-            self.engine.breaker_changed(&place.endpoint, &transition);
+            self.engine.breaker_changed(&place.endpoint, &transition, &self.call.id);
         }
-        self.log(&Record {
+        self.engine.record(Record {
             attempt: Some(attempt.number),
             target: place,
             latency_ms: Some(millis(now.since(began))),
             usage: counted,
+            usd_micros: counted.and_then(|usage| self.cost(attempt.target, usage)),
             ..self.line(Event::Success)
         });
         self.log_outcome(&Outcome::Succeeded(attempt.target));
@@ -242,7 +244,7 @@ impl Operation {
             self.steps.push(decision.step);
         }
         if let (Some(transition), Some(place)) = (&decision.breaker, self.place(decision.from)) {
-            self.engine.breaker_changed(&place.endpoint, transition);
+            self.engine.breaker_changed(&place.endpoint, transition, &self.call.id);
         }
         if self.trace.is_some() {
             let to = decision.to.and_then(|to| self.place(to));
@@ -256,11 +258,12 @@ impl Operation {
             Some((failure, latency, usage)) => Record {
                 latency_ms: Some(millis(latency)),
                 usage: (usage != Usage::default()).then_some(usage),
+                usd_micros: self.cost(decision.from, usage),
                 ..bare.with_failure(failure)
             },
             None => bare,
         };
-        self.log(&Record {
+        self.engine.record(Record {
             from: self.place(decision.from),
             to: decision.to.and_then(|to| self.place(to)),
             ..bare.with_decision(decision, &self.world)
@@ -405,25 +408,17 @@ impl Operation {
         Record::new(self.engine.clock.wall(), event, Arc::clone(&self.call.id))
     }
 
-    fn log(&self, record: &Record) {
-        if let Some(log) = self.engine.log().as_deref() {
-            log.write(record);
-        }
-    }
-
     fn log_start(&self) {
-        if self.engine.log().is_none() {
-            return;
-        }
         let Plan { policy, route, project, .. } = self.recovery.plan();
         let places = route.chain().iter().flat_map(|model| {
             let endpoints = model.endpoints.iter().filter_map(|served| self.world.endpoint(served.endpoint));
             endpoints.map(|endpoint| Place { model: Arc::clone(&model.name), endpoint: Arc::clone(&endpoint.name) })
         });
-        self.log(&Record {
+        self.engine.record(Record {
             session: self.call.session.clone(),
             client: Some(Arc::clone(&self.call.client.name)),
             agent: self.call.agent.clone(),
+            pattern: self.pattern(),
             repeats: self.repeat.as_ref().map(|repeat| Arc::clone(&repeat.of)),
             project: Some(Arc::clone(&project.name)),
             policy: Some(policy.name.as_str().into()),
@@ -433,11 +428,19 @@ impl Operation {
         });
     }
 
+    fn pattern(&self) -> Option<Arc<str>> {
+        let Asked::Generate(format) = self.call.route.operation else { return None };
+        Some(self.call.envelope.pattern(format, &self.call.body).into())
+    }
+
+    /// What an attempt cost, where the price is known.
+    fn cost(&self, target: Target, usage: Usage) -> Option<u64> {
+        let price = self.recovery.plan().route.model(target.model.into())?.price?;
+        (usage != Usage::default()).then(|| price.cost_usd_micros(usage))
+    }
+
     fn log_attempt(&self, attempt: &Attempt) {
-        if self.engine.log().is_none() {
-            return;
-        }
-        self.log(&Record {
+        self.engine.record(Record {
             attempt: Some(attempt.number),
             target: self.place(attempt.target),
             choice: Some(Cow::Borrowed(attempt.choice.name())),
@@ -464,15 +467,18 @@ impl Operation {
             trace.end(outcome, self.recovery.attempts(), place.as_ref().zip(endpoint.map(|known| known.dialect)));
         }
         self.engine.count_request(&self.snapshot, &self.call, outcome, took);
-        if self.engine.log().is_none() {
-            return;
+        if matches!(self.call.route.operation, Asked::Generate(_)) {
+            let served = matches!(outcome, Outcome::Succeeded(_));
+            let failure = self.recovery.last_failure().filter(|_| !served).cloned();
+            let turn = Turn { call: Arc::clone(&self.call), ended: self.engine.clock.wall(), failure };
+            self.engine.turns.keep(turn, self.engine.clock.now());
         }
         let record = Record {
             attempt: Some(self.recovery.attempts()),
             latency_ms: Some(millis(took)),
             ..self.line(Event::Outcome)
         };
-        self.log(&record.with_outcome(outcome, &self.world));
+        self.engine.record(record.with_outcome(outcome, &self.world));
     }
 }
 

@@ -49,19 +49,17 @@ impl Engine {
         if let Some(tracer) = self.tracer().as_ref() {
             Trace::repeated(tracer, call, &repeat.of);
         }
-        if let Some(log) = self.log().as_deref() {
-            let line = |event| Record::new(self.clock.wall(), event, Arc::clone(&call.id));
-            log.write(&Record {
-                session: call.session.clone(),
-                project: Some(call.project.as_str().into()),
-                client: Some(Arc::clone(&call.client.name)),
-                agent: call.agent.clone(),
-                repeats: Some(Arc::clone(&repeat.of)),
-                ..line(Event::Start)
-            });
-            let over = Record { attempt: Some(0), latency_ms: Some(0), ..line(Event::Outcome) };
-            log.write(&over.with_outcome(&outcome, &snapshot.world));
-        }
+        let line = |event| Record::new(self.clock.wall(), event, Arc::clone(&call.id));
+        self.record(Record {
+            session: call.session.clone(),
+            project: Some(call.project.as_str().into()),
+            client: Some(Arc::clone(&call.client.name)),
+            agent: call.agent.clone(),
+            repeats: Some(Arc::clone(&repeat.of)),
+            ..line(Event::Start)
+        });
+        let over = Record { attempt: Some(0), latency_ms: Some(0), ..line(Event::Outcome) };
+        self.record(over.with_outcome(&outcome, &snapshot.world));
         let Kept { status, mut headers, body } = answer;
         if let Ok(id) = HeaderValue::from_str(&call.id) {
             headers.insert(REQUEST_ID, id);

@@ -51,6 +51,11 @@ section! {
         /// `"sqlite:path"` or `"postgres://…"`, as text or as `{ env = "NAME" }`. Default
         /// `"sqlite:steadfast.db"`: no set-up.
         url: TextOrRef,
+        /// For how many days requests are kept one by one; sums are kept for longer. Default 30.
+        keep_days: u32,
+        /// For how long the last turn of each session is held in memory, so that a person can have it tried
+        /// again; it is never written down. Default `"1h"`; `"0s"` holds none.
+        turns: Wait,
     }
 }
 
@@ -102,6 +107,11 @@ section! {
     RawAlerts {
         /// An address that is sent each alert as JSON, as text or as `{ env = "NAME" }`. Default: none.
         webhook: TextOrRef,
+        /// The secret with which what is sent there is signed: `{ env = "NAME" }` or `{ file = "path" }`. Default:
+        /// none, and no signature.
+        secret: SecretRef,
+        /// A program that is run for each alert, which it reads as JSON. Default: none.
+        command: Vec<String>,
     }
 }
 

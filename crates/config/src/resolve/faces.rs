@@ -10,7 +10,7 @@ use steadfast_core::policy::Policy;
 use super::models::{Catalogued, member_chain};
 use super::policies::Policies;
 use super::{Vault, missing};
-use crate::config::{Agent, Council, DecisionLog, Endpoint, Member, Service, Store};
+use crate::config::{Agent, Alerts, Council, DecisionLog, Endpoint, Member, Service, Store};
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::RawConfig;
@@ -205,7 +205,41 @@ pub(super) fn shared(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) ->
     Some(url)
 }
 
-pub(super) fn webhook(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Secret> {
+pub(super) fn keep_days(raw: &RawConfig, report: &Report<'_>) -> u32 {
+    const KEEP_DAYS: u32 = 30;
+    let days = raw.store.as_ref().and_then(|store| store.keep_days).unwrap_or(KEEP_DAYS);
+    if !(1..=3650).contains(&days) {
+        let at = Path::of("store").key("keep_days");
+        report.refuse(&at, "`keep_days` must be between 1 and 3650", "30");
+    }
+    days
+}
+
+pub(super) fn keep_turns(raw: &RawConfig, report: &Report<'_>) -> Duration {
+    const HOUR: Duration = Duration::from_secs(60 * 60);
+    let time = raw.store.as_ref().and_then(|store| store.turns).map_or(HOUR, |wait| wait.0);
+    if time > 24 * HOUR {
+        let at = Path::of("store").key("turns");
+        report.refuse(&at, "`turns` may be at most 24h: prompts are not hoarded", "\"1h\"");
+    }
+    time
+}
+
+pub(super) fn alerts(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Alerts {
+    let Some(alerts) = &raw.alerts else { return Alerts::default() };
+    let at = Path::of("alerts");
+    let command = alerts.command.clone().unwrap_or_default();
+    if !command.is_empty() {
+        check_command(&command, &[], &at.key("command"), report);
+    }
+    Alerts {
+        webhook: webhook(raw, report, vault),
+        secret: alerts.secret.as_ref().and_then(|secret| vault.fetch(secret, &at.key("secret"), report)),
+        command,
+    }
+}
+
+fn webhook(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Secret> {
     let at = Path::of("alerts").key("webhook");
     let url = vault.text(raw.alerts.as_ref()?.webhook.as_ref()?, &at, report)?;
     if !crate::value::is_web_url(url.expose()) {

@@ -10,7 +10,7 @@ use steadfast_core::policy::{Policy, Step, StepRule};
 use steadfast_core::route::Model;
 
 use crate::clients::Client;
-use crate::config::{Config, Credential, Endpoint, Project, Store, Traces};
+use crate::config::{Alerts, Config, Credential, Endpoint, Project, Store, Traces};
 use crate::node::Value;
 use crate::raw::AS_IT_IS;
 use crate::read::Words;
@@ -71,7 +71,14 @@ pub(super) fn tree(config: &Config) -> Value {
                     ])
                 }),
             ),
-            ("store", Some(Value::table([("url", Some(store(&config.store)))]))),
+            (
+                "store",
+                Some(Value::table([
+                    ("url", Some(store(&config.store))),
+                    ("keep_days", Some(whole(config.keep_days.into()))),
+                    ("turns", Some(wait(config.keep_turns))),
+                ])),
+            ),
             (
                 "shared",
                 config.shared.as_ref().map(|url| Value::table([("url", Some(Value::text(mask_url(url.expose()))))])),
@@ -88,12 +95,24 @@ pub(super) fn tree(config: &Config) -> Value {
                 }),
             ),
             ("traces", config.traces.as_ref().map(traces)),
-            ("alerts", config.webhook.as_ref().map(|_| Value::table([("webhook", Some(Value::text(MASK)))]))),
+            ("alerts", alerts(&config.alerts)),
             ("admin", config.admin_token.as_ref().map(|_| Value::table([("token", Some(Value::text(MASK)))]))),
         ];
     let top =
         [("listen", Some(Value::text(config.listen.to_string()))), ("enabled", Some(Value::Boolean(config.enabled)))];
     Value::table(top.into_iter().chain(tables))
+}
+
+fn alerts(alerts: &Alerts) -> Option<Value> {
+    let command = alerts.command.iter().map(|part| Value::text(&**part));
+    let any = *alerts != Alerts::default();
+    any.then(|| {
+        Value::table([
+            ("webhook", alerts.webhook.as_ref().map(|_| Value::text(MASK))),
+            ("secret", alerts.secret.as_ref().map(|_| Value::text(MASK))),
+            ("command", (!alerts.command.is_empty()).then(|| Value::list(command))),
+        ])
+    })
 }
 
 /// A policy so that, pasted under its name, it loads to itself: `extends` names the template at

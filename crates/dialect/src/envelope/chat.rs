@@ -12,14 +12,21 @@ pub(super) fn field(
     match key.name() {
         b"messages" => cursor.array(|cursor| {
             envelope.continues_turn = false;
+            let mut instructs = false;
+            let start = cursor.at();
             cursor.object(|cursor, key| match key.name() {
                 b"role" => {
                     let role = cursor.string()?.map_or(&b""[..], Text::name);
                     envelope.continues_turn = matches!(role, b"tool" | b"function");
+                    instructs = matches!(role, b"system" | b"developer");
                     Ok(())
                 }
                 key => content.entry(cursor, key),
-            })
+            })?;
+            if instructs && envelope.instructions_at.is_none() {
+                envelope.instructions_at = Some(start..cursor.at());
+            }
+            Ok(())
         })?,
         b"max_completion_tokens" => envelope.output_tokens_max = limit(cursor.number()?).or(envelope.output_tokens_max),
         b"max_tokens" => envelope.output_tokens_max = envelope.output_tokens_max.or(limit(cursor.number()?)),

@@ -50,7 +50,7 @@ pub(super) fn log(config: &Config, environment: &[(String, String)]) -> Finding 
     };
     let open = || match OpenOptions::new().append(true).open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            steadfast_engine::LogWriter::open(&decisions::at(&path)).map(drop).map_err(|error| error.to_string())
+            steadfast_engine::LogFiles::open(&decisions::at(&path)).map(drop).map_err(|error| error.to_string())
         }
         opened => opened.map(drop).map_err(|error| error.to_string()),
     };
