@@ -17,6 +17,7 @@ mod key;
 mod live;
 mod log;
 mod metrics;
+mod notify;
 mod operation;
 mod outliving;
 mod recall;
@@ -71,6 +72,7 @@ use crate::health::Checks;
 use crate::journal::Journal;
 use crate::key::{Key, Keys};
 use crate::metrics::Metrics;
+use crate::notify::Notifier;
 use crate::operation::Operation;
 use crate::outliving::Outliving;
 use crate::recorder::Recorder;
@@ -150,6 +152,7 @@ impl Engine {
             words: words(),
         });
         engine.turns.keep_for(engine.snapshot().config.keep_turns);
+        engine.recorder.listen(Box::new(Notifier::start(&engine)));
         engine.checks.follow(&engine, &engine.snapshot());
         Ok(engine)
     }

@@ -1,0 +1,74 @@
+//! Alerts as people are told of them: a webhook, a program, the log.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::harness::{LIMIT, Speaks, Stage, USUAL};
+
+/// Reads one posted request and answers with `status`; returns its head and body.
+async fn take(listener: &TcpListener, status: &str) -> (String, Value) {
+    let (mut socket, _) = tokio::time::timeout(LIMIT, listener.accept()).await.expect("a post in time").unwrap();
+    let request = read_request(&mut socket).await;
+    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    socket.write_all(answer.as_bytes()).await.unwrap();
+    request
+}
+
+async fn read_request(socket: &mut TcpStream) -> (String, Value) {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n")
+            && let Ok(body) = serde_json::from_str(body)
+        {
+            return (head.to_lowercase(), body);
+        }
+        assert!(socket.read_buf(&mut bytes).await.unwrap() > 0, "the post broke off: {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_alert_is_posted_until_it_is_taken_and_given_to_a_program() {
+    let hook = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let told = std::env::temp_dir().join(format!("steadfast-alert-{}", hook.local_addr().unwrap().port()));
+    let stage = Stage::new(&format!(
+        "{USUAL}\n[alerts]\nwebhook = \"http://{}/hook\"\ncommand = [\"sh\", \"-c\", \"cat > {}\"]",
+        hook.local_addr().unwrap(),
+        told.display()
+    ))
+    .await;
+    stage.script("a", "server_error");
+    stage.script("b", "server_error");
+    assert!(stage.send(Speaks::Messages.request(false)).await.status.is_server_error());
+
+    let (_, first) = take(&hook, "503 Service Unavailable").await;
+    let (head, again) = take(&hook, "204 No Content").await;
+    assert_eq!(first, again, "what was not taken is posted again");
+    assert!(head.starts_with("post /hook ") && head.contains("content-type: application/json"), "{head}");
+    assert!(!head.contains("x-steadfast-signature"), "there is no secret to sign with");
+    assert_eq!((&again["alert"], &again["state"]), (&"chain_failed".into(), &"raised".into()), "{again}");
+    assert!(again["text"].as_str().unwrap().starts_with("every model in the chain of"), "{again}");
+
+    let read = || std::fs::read_to_string(&told).ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let given = tokio::time::timeout(LIMIT, async {
+        loop {
+            match read() {
+                Some(given) => return given,
+                None => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    });
+    assert_eq!(given.await.expect("the program is run"), again);
+    std::fs::remove_file(told).unwrap();
+
+    stage.script("a", "ok");
+    stage.script("b", "ok");
+    // Another turn: the one that failed is answered from memory.
+    assert!(stage.send(Speaks::Messages.request(true)).await.status.is_success());
+    let (_, over) = take(&hook, "200 OK").await;
+    assert_eq!((&over["alert"], &over["state"]), (&"chain_failed".into(), &"resolved".into()), "{over}");
+    assert_eq!(stage.events("alert", &["alert", "state"]), ["chain_failed raised", "chain_failed resolved"]);
+}
