@@ -13,14 +13,38 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
     ("steadfast-fake", &["steadfast-dialect"]),
-    ("steadfast-engine", &["steadfast-core", "steadfast-config", "steadfast-dialect", "steadfast-http1"]),
+    ("steadfast-store", &["steadfast-core"]),
+    (
+        "steadfast-engine",
+        &["steadfast-core", "steadfast-config", "steadfast-dialect", "steadfast-http1", "steadfast-store"],
+    ),
+    (
+        "steadfast-api",
+        &[
+            "steadfast-core",
+            "steadfast-config",
+            "steadfast-dialect",
+            "steadfast-engine",
+            "steadfast-http1",
+            "steadfast-store",
+        ],
+    ),
     (
         "steadfast-gateway",
-        &["steadfast-core", "steadfast-config", "steadfast-dialect", "steadfast-engine", "steadfast-http1"],
+        &[
+            "steadfast-api",
+            "steadfast-core",
+            "steadfast-config",
+            "steadfast-dialect",
+            "steadfast-engine",
+            "steadfast-http1",
+            "steadfast-store",
+        ],
     ),
     (
         "steadfast-cli",
         &[
+            "steadfast-api",
             "steadfast-core",
             "steadfast-config",
             "steadfast-dialect",
@@ -29,6 +53,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-gateway",
             "steadfast-http1",
             "steadfast-sim",
+            "steadfast-store",
         ],
     ),
 ];

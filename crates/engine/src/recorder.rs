@@ -28,6 +28,10 @@ const QUEUED_MAX: usize = 32 * 1024;
 /// than everything else about it.
 const GATHER: Duration = Duration::from_millis(10);
 
+/// Low enough to wait for those who serve, high enough to keep up with them.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
+
 /// How often alerts are looked at while nothing happens.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
@@ -163,6 +167,7 @@ impl Shared {
 
 /// The thread: batch after batch to everybody.
 fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
+    step_back();
     let mut alerts = Alerts::default();
     let mut listeners: Vec<Box<dyn Listener>> = Vec::new();
     let mut batch = Vec::new();
@@ -192,6 +197,15 @@ fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
                 Order::Flush(done) => drop(done.send(())),
             }
         }
+    }
+}
+
+/// Lets the threads that serve go first: a batch is written within the gaps between requests, and not
+/// in front of one.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "cannot lower the priority of the recorder");
     }
 }
 
