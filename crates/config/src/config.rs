@@ -45,8 +45,8 @@ pub struct Config {
     pub services: BTreeMap<String, Service>,
     /// The council, where it has members.
     pub council: Option<Council>,
-    /// Where events, sessions and tasks are kept.
-    pub store: Store,
+    /// Where events, sessions and tasks are kept, where anybody says.
+    pub store: Option<Store>,
     /// For how many days requests are kept one by one.
     pub keep_days: u32,
     /// For how long the last turn of a session is held in memory.

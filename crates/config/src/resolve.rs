@@ -57,7 +57,7 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
         agents: faces::agents(raw, report),
         services: faces::services(raw, report),
         council,
-        store: faces::store(raw, report, vault)?,
+        store: faces::store(raw, report, vault),
         shared: faces::shared(raw, report, vault),
         decision_log: faces::decision_log(raw, report),
         traces: traces::resolve(raw, report, vault),

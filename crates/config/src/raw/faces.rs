@@ -48,8 +48,8 @@ section! {
 section! {
     /// Where events, sessions and tasks are kept.
     RawStore {
-        /// `"sqlite:path"` or `"postgres://…"`, as text or as `{ env = "NAME" }`. Default
-        /// `"sqlite:steadfast.db"`: no set-up.
+        /// `"sqlite:path"` or `"postgres://…"`, as text or as `{ env = "NAME" }`. Default: `steadfast.db` in the
+        /// user's folder for state, beside the decision log.
         url: TextOrRef,
         /// For how many days requests are kept one by one; sums are kept for longer. Default 30.
         keep_days: u32,

@@ -15,7 +15,6 @@ use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::RawConfig;
 use crate::secret::{self, Secret};
-use crate::value::TextOrRef;
 
 const LISTEN: &str = "127.0.0.1:4141";
 
@@ -167,12 +166,9 @@ pub(super) fn council(
     (!members.is_empty()).then_some(Council { members, policy })
 }
 
-const STORE: &str = "sqlite:steadfast.db";
-
 pub(super) fn store(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Store> {
     let at = Path::of("store").key("url");
-    let default = TextOrRef::Text(STORE.to_owned());
-    let written = raw.store.as_ref().and_then(|store| store.url.as_ref()).unwrap_or(&default);
+    let written = raw.store.as_ref()?.url.as_ref()?;
     let Some(url) = vault.text(written, &at, report) else {
         report.refuse(&at, "the address of the store is not set", "set the variable, or write the address");
         return None;

@@ -74,7 +74,7 @@ pub(super) fn tree(config: &Config) -> Value {
             (
                 "store",
                 Some(Value::table([
-                    ("url", Some(store(&config.store))),
+                    ("url", config.store.as_ref().map(store)),
                     ("keep_days", Some(whole(config.keep_days.into()))),
                     ("turns", Some(wait(config.keep_turns))),
                 ])),
