@@ -11,6 +11,7 @@ mod secrets;
 mod serve;
 mod setup;
 mod simulate;
+mod tls;
 mod why;
 
 use std::fs;

@@ -27,6 +27,14 @@ impl Provider {
         Self { fake, runtime }
     }
 
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(task);
+    }
+
+    pub(crate) fn block_on<T>(&self, task: impl Future<Output = T>) -> T {
+        self.runtime.block_on(task)
+    }
+
     pub(crate) fn script(&self, endpoint: &str, specs: &str) {
         self.fake.script(endpoint, specs).unwrap_or_else(|error| panic!("{specs}: {error}"));
     }
@@ -122,7 +130,7 @@ impl Server {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    fn chat(&self, more_headers: &str) -> String {
+    pub(crate) fn chat(&self, more_headers: &str) -> String {
         self.ask(&format!("POST /v1/chat/completions HTTP/1.1\r\n{more_headers}"), &chat("gpt-x", false))
     }
 }
