@@ -91,6 +91,10 @@ pub struct Endpoint {
     pub headers: Vec<(String, Secret)>,
     /// The health check, where there is one.
     pub health: Option<Health>,
+    /// Attempts per minute.
+    pub requests_per_minute: Option<u32>,
+    /// Whether what the provider says about its own limits counts.
+    pub learns_limits: bool,
     /// Whether HTTP/2 is spoken there.
     pub http2: bool,
     /// Whether OpenAI's responses API is known there.
@@ -139,6 +143,8 @@ pub struct Project {
     pub usd_micros_per_session: Option<u64>,
     /// Requests per minute.
     pub requests_per_minute: Option<u32>,
+    /// Requests per minute of each agent.
+    pub requests_per_minute_per_agent: Option<u32>,
     /// The chain in place of each model's own.
     pub chain: Option<Vec<Arc<str>>>,
     /// Whether its requests are recovered.

@@ -208,6 +208,8 @@ pub struct Recovery {
     began_at: Option<Place>,
     /// How long it has been held because no target was left.
     parked: Duration,
+    /// How often it waited for a rate limit before an attempt.
+    limit_waits: u32,
 }
 
 #[derive(Debug)]
@@ -279,6 +281,7 @@ impl Recovery {
             failed_targets: [None; FAILED_TARGETS_MAX],
             began_at: None,
             parked: Duration::ZERO,
+            limit_waits: 0,
             plan,
         }
     }
@@ -495,6 +498,7 @@ impl Recovery {
         self.attempts = 0;
         self.patience = 0;
         self.repairs = 0;
+        self.limit_waits = 0;
         self.move_to(self.plan.start(), Choice::Retry);
         self.state = State::Ready;
     }

@@ -14,6 +14,7 @@ mod foreign;
 mod health;
 mod journal;
 mod key;
+mod limits;
 mod live;
 mod log;
 mod metrics;
@@ -56,6 +57,7 @@ use tokio::sync::oneshot;
 
 pub use call::{Call, Wishes};
 pub use clock::Clock;
+pub use limits::{LimitOf, RateStatus, Source, Unit};
 pub use live::{Batch, Found, Live};
 pub use log::{LogFiles, old};
 pub use recorder::Listener;
@@ -212,9 +214,18 @@ impl Engine {
             Recall::Again(repeat) => Some(repeat),
             Recall::Answer { repeat, answer, rest } => return self.answer_repeat(&call, &repeat, answer, rest),
         };
-        let operation = match Operation::plan(self, Arc::clone(&call), repeat) {
+        let taken = match self.count_against_limits(&call) {
+            Ok(taken) => taken,
+            Err(refused) => return refused,
+        };
+        let operation = match Operation::plan(self, Arc::clone(&call), repeat, taken) {
             Ok(operation) => operation,
-            Err(verdict) => return drive::unplanned(&call, &verdict),
+            Err(verdict) => {
+                if let Some(taken) = taken {
+                    self.uncount(&call, taken);
+                }
+                return drive::unplanned(&call, &verdict);
+            }
         };
         match call.route.operation {
             _ if operation.plain => self.pass_through(operation).await,
@@ -413,9 +424,10 @@ fn early_head(call: &Call, framing: Framing) -> HeaderMap {
 fn words() -> HashMap<&'static str, Arc<str>> {
     let steps = ["retry", "fallback", "escalate", "repair", "defer", "ask", "restart", "degrade", "give_up", "park"];
     let others = ["ok", "input", "output", "other", "none", "closed", "open", "half_open", "memory", "upstream"];
+    let limits = ["project", "agent", "endpoint"];
     let outcomes = ["succeeded", "gave_up", "degraded", "cancelled"];
     let operations = ["chat", "responses", "messages", "gemini", "count_tokens", "embed", "models"];
     let kinds = FailureKind::ALL.into_iter().map(FailureKind::as_str);
-    let all = steps.into_iter().chain(others).chain(outcomes).chain(operations).chain(kinds);
+    let all = steps.into_iter().chain(others).chain(limits).chain(outcomes).chain(operations).chain(kinds);
     all.map(|word| (word, Arc::from(word))).collect()
 }

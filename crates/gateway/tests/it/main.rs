@@ -4,6 +4,7 @@
 
 mod alerts;
 mod harness;
+mod limits;
 mod ops;
 mod owner;
 mod plain;
