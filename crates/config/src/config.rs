@@ -51,8 +51,8 @@ pub struct Config {
     pub keep_days: u32,
     /// For how long the last turn of a session is held in memory.
     pub keep_turns: Duration,
-    /// What replicas share, where they share anything: a `redis://` address.
-    pub shared: Option<Secret>,
+    /// What replicas share, where they share anything.
+    pub shared: Option<Shared>,
     /// The decision log, where there is one.
     pub decision_log: Option<DecisionLog>,
     /// Where traces are sent, where they are.
@@ -202,6 +202,15 @@ pub enum Store {
         /// Its address.
         url: Secret,
     },
+}
+
+/// What replicas share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// A `redis://` address, which may hold a password.
+    pub url: Secret,
+    /// What every key there begins with.
+    pub prefix: String,
 }
 
 /// Who is told of alerts.

@@ -108,6 +108,9 @@ struct State {
 enum Source {
     /// The window alone.
     Own,
+    /// What was left of a shared limit when nobody handed out slices any more: an equal part of it, for
+    /// the minute in which what others started still counts.
+    Orphaned { spare: u32, until: Instant },
     /// Slices of a limit that others use too.
     Leased(Lease),
 }
@@ -158,7 +161,7 @@ impl RateLimit {
     pub fn take(&self, now: Instant) -> Result<Standing, Refusal> {
         let mut state = self.lock();
         state.ring.roll(now);
-        let Source::Leased(lease) = &mut state.source else { return state.take_own(self.limit, now) };
+        let Source::Leased(lease) = &mut state.source else { return state.take_unasked(self.limit, now) };
         if lease.held(now) > 0 {
             lease.left -= 1;
             state.ring.add();
@@ -171,7 +174,7 @@ impl RateLimit {
         Err(Refusal::Ask)
     }
 
-    /// The same without asking anybody: this replica's share of the limit holds by itself.
+    /// The same without asking anybody: of what is known to be left, this replica's share.
     pub fn take_unasked(&self, now: Instant) -> Result<Standing, Standing> {
         let mut state = self.lock();
         state.ring.roll(now);
@@ -179,7 +182,7 @@ impl RateLimit {
             Refusal::Reached(standing) => standing,
             Refusal::Ask => Standing { limit: self.limit, remaining: 0, reset: Duration::ZERO, wait: Duration::ZERO },
         };
-        state.take_own(self.limit, now).map_err(reached)
+        state.take_unasked(self.limit, now).map_err(reached)
     }
 
     /// Gives back what was taken then: the request did not start after all.
@@ -192,7 +195,9 @@ impl RateLimit {
         let unreported = state.unreported;
         match &mut state.source {
             Source::Leased(lease) if unreported == 0 => lease.left += 1,
-            Source::Leased(_) | Source::Own => state.unreported = unreported.saturating_sub(1),
+            Source::Leased(_) | Source::Own | Source::Orphaned { .. } => {
+                state.unreported = unreported.saturating_sub(1);
+            }
         }
     }
 
@@ -204,7 +209,7 @@ impl RateLimit {
         let lively = state.ring.lately();
         let short = std::mem::take(&mut state.short);
         let (held, old) = match &state.source {
-            Source::Own => (0, true),
+            Source::Own | Source::Orphaned { .. } => (0, true),
             Source::Leased(lease) => (lease.held(now), now.since(lease.since) >= EXCHANGE || lively == 0),
         };
         // About what half a second takes.
@@ -230,15 +235,12 @@ impl RateLimit {
     /// Takes the answer to a report that was sent at `sent`.
     pub fn told(&self, report: &Report, slice: &Slice, sent: Instant, now: Instant) {
         let mut state = self.lock();
-        let held = match &state.source {
-            Source::Leased(lease) => lease.held(now),
-            Source::Own => 0,
-        };
+        let held = state.held(now);
         state.unreported = state.unreported.saturating_sub(report.used);
         state.replicas = slice.replicas.max(1);
         let before = match &state.source {
             Source::Leased(lease) if held > 0 => lease.since,
-            Source::Leased(_) | Source::Own => sent,
+            Source::Leased(_) | Source::Own | Source::Orphaned { .. } => sent,
         };
         state.source = Source::Leased(Lease {
             left: held.saturating_add(slice.granted),
@@ -251,10 +253,14 @@ impl RateLimit {
         });
     }
 
-    /// Nobody hands out slices: this replica keeps to its share of the limit.
-    pub fn on_its_own(&self) {
+    /// Nobody hands out slices: this replica keeps to its share of the limit, and in the first minute to
+    /// its share of what was left.
+    pub fn on_its_own(&self, now: Instant) {
         let mut state = self.lock();
-        state.source = Source::Own;
+        if let Source::Leased(lease) = state.source {
+            let spare = lease.held(now) + lease.remaining / state.replicas;
+            state.source = Source::Orphaned { spare, until: now + Duration::from_secs(SPAN_S + 1) };
+        }
     }
 
     /// Whoever handed out slices has forgotten everything: what was started lately is news to it.
@@ -265,14 +271,21 @@ impl RateLimit {
         state.unreported = state.ring.total;
     }
 
+    /// Whether nothing of a shared limit is at hand and more may be had; that is remembered for the next
+    /// report.
+    pub fn lacks(&self, now: Instant) -> bool {
+        let mut state = self.lock();
+        let Source::Leased(lease) = &state.source else { return false };
+        let lacks = lease.held(now) == 0 && now >= lease.ask_at.min(lease.dry_until);
+        state.short = state.short.saturating_add(u32::from(lacks));
+        lacks
+    }
+
     /// Whether nothing was started for a minute: it may be forgotten, and nobody will notice.
     pub fn is_idle(&self, now: Instant) -> bool {
         let mut state = self.lock();
         state.ring.roll(now);
-        let held = match &state.source {
-            Source::Leased(lease) => lease.held(now),
-            Source::Own => 0,
-        };
+        let held = state.held(now);
         state.ring.total == 0 && state.short == 0 && held == 0
     }
 
@@ -282,14 +295,40 @@ impl RateLimit {
 }
 
 impl State {
-    fn take_own(&mut self, limit: u32, now: Instant) -> Result<Standing, Refusal> {
-        if self.ring.total >= self.share(limit) {
-            let standing = Standing { remaining: 0, ..self.own_standing(limit, now) };
+    fn take_unasked(&mut self, limit: u32, now: Instant) -> Result<Standing, Refusal> {
+        let (share, replicas) = (self.share(limit), self.replicas);
+        let may = match &mut self.source {
+            // Every replica may do the same.
+            Source::Leased(lease) => match lease.remaining.checked_sub(replicas) {
+                Some(rest) => {
+                    lease.remaining = rest;
+                    true
+                }
+                None => false,
+            },
+            Source::Orphaned { spare, until } if now < *until => match spare.checked_sub(1) {
+                Some(rest) => {
+                    *spare = rest;
+                    true
+                }
+                None => false,
+            },
+            Source::Own | Source::Orphaned { .. } => self.ring.total < share,
+        };
+        if !may {
+            let standing = Standing { remaining: 0, ..self.standing(limit, now) };
             return Err(Refusal::Reached(standing));
         }
         self.ring.add();
         self.unreported = self.unreported.saturating_add(1);
-        Ok(self.own_standing(limit, now))
+        Ok(self.standing(limit, now))
+    }
+
+    fn held(&self, now: Instant) -> u32 {
+        match &self.source {
+            Source::Leased(lease) => lease.held(now),
+            Source::Own | Source::Orphaned { .. } => 0,
+        }
     }
 
     /// What this replica may start when it must not ask: all replicas together keep the limit, except
@@ -299,7 +338,14 @@ impl State {
     }
 
     fn standing(&self, limit: u32, now: Instant) -> Standing {
-        let Source::Leased(lease) = &self.source else { return self.own_standing(limit, now) };
+        let lease = match &self.source {
+            Source::Leased(lease) => lease,
+            Source::Orphaned { spare, until } if now < *until => {
+                let (reset, wait) = (until.since(now), if *spare > 0 { Duration::ZERO } else { until.since(now) });
+                return Standing { limit, remaining: *spare, reset, wait };
+            }
+            Source::Own | Source::Orphaned { .. } => return self.own_standing(limit, now),
+        };
         let remaining = lease.held(now).saturating_add(lease.remaining).min(limit);
         let wait = if remaining > 0 { Duration::ZERO } else { lease.dry_until.since(now) };
         Standing { limit, remaining, reset: lease.reset_at.since(now).max(wait), wait }

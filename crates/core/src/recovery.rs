@@ -438,6 +438,25 @@ impl Recovery {
         }
     }
 
+    /// Whether the attempt that would start now lacks only a larger part of something replicas share:
+    /// money, or the endpoint's rate limit. A driver that can ask for more does so first.
+    pub fn lacks(&self, world: &World, now: Instant) -> bool {
+        if self.plan.needs.free || !matches!(self.state, State::Ready | State::Waiting { .. }) {
+            return false;
+        }
+        let Some((model, target)) = self.plan.route.look(self.at) else { return false };
+        let cost = self.worst_cost(model).unwrap_or(0);
+        let budgets = [&self.plan.project.spend, &self.plan.session.spend].map(|budget| budget.lacks(cost));
+        let rate = world.endpoint(target.endpoint).and_then(|endpoint| endpoint.rate.as_ref());
+        budgets.contains(&true) | rate.is_some_and(|rate| rate.lacks(now))
+    }
+
+    /// Nobody answered: goes on with this replica's part of what is known to be left.
+    pub fn go_unasked(&self) {
+        self.plan.project.spend.on_its_own();
+        self.plan.session.spend.on_its_own();
+    }
+
     /// How many attempts have started.
     pub const fn attempts(&self) -> u32 {
         self.attempts

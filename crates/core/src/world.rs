@@ -199,6 +199,12 @@ impl Endpoint {
         now.as_nanos() < self.paused.load(Ordering::Relaxed)
     }
 
+    /// Until when it asked to be left alone, if it did.
+    pub fn paused_until(&self, now: Instant) -> Option<Instant> {
+        let until = Instant::from_nanos(self.paused.load(Ordering::Relaxed));
+        (now < until).then_some(until)
+    }
+
     /// Remembers that it served.
     pub fn serves(&self, now: Instant) {
         self.served.fetch_max(now.as_nanos(), Ordering::Relaxed);

@@ -28,6 +28,7 @@ mod reply;
 mod request;
 mod sessions;
 mod shape;
+mod shared;
 mod snapshot;
 mod traces;
 mod trouble;
@@ -80,6 +81,7 @@ use crate::outliving::Outliving;
 use crate::recorder::Recorder;
 use crate::relay::Out;
 use crate::sessions::Sessions;
+use crate::shared::Sharing;
 use crate::traces::{Trace, Tracer};
 use crate::turns::Turns;
 use crate::upstream::Upstream;
@@ -100,6 +102,7 @@ pub struct Engine {
     pub(crate) keys: Keys,
     pub(crate) turns: Turns,
     pub(crate) metrics: Metrics,
+    pub(crate) sharing: Sharing,
     /// Names used as labels, made once.
     words: HashMap<&'static str, Arc<str>>,
 }
@@ -151,11 +154,13 @@ impl Engine {
             keys: Keys::default(),
             turns: Turns::default(),
             metrics,
+            sharing: Sharing::default(),
             words: words(),
         });
         engine.turns.keep_for(engine.snapshot().config.keep_turns);
         engine.recorder.listen(Box::new(Notifier::start(&engine)));
         engine.checks.follow(&engine, &engine.snapshot());
+        engine.sharing.follow(&engine, engine.snapshot().config.shared.as_ref());
         Ok(engine)
     }
 
@@ -182,6 +187,7 @@ impl Engine {
         }
         self.turns.keep_for(self.snapshot().config.keep_turns);
         self.checks.follow(self, &self.snapshot());
+        self.sharing.follow(self, self.snapshot().config.shared.as_ref());
         Ok(())
     }
 
@@ -214,7 +220,7 @@ impl Engine {
             Recall::Again(repeat) => Some(repeat),
             Recall::Answer { repeat, answer, rest } => return self.answer_repeat(&call, &repeat, answer, rest),
         };
-        let taken = match self.count_against_limits(&call) {
+        let taken = match self.count_against_limits(&call).await {
             Ok(taken) => taken,
             Err(refused) => return refused,
         };
@@ -245,7 +251,9 @@ impl Engine {
     /// Everything that is counted, as Prometheus reads it.
     pub fn metrics(&self) -> String {
         self.metrics.log_lost.store(self.recorder.lost(), Ordering::Relaxed);
-        self.metrics.render(&self.snapshot(), self.clock.now())
+        let mut text = self.metrics.render(&self.snapshot(), self.clock.now());
+        self.sharing.render(&mut text);
+        text
     }
 
     /// How many sessions are known.
@@ -272,6 +280,7 @@ impl Engine {
     /// are over by now.
     pub async fn stop(&self) {
         self.checks.stop();
+        self.sharing.stop().await;
         if let Some(tracer) = self.tracer.load_full() {
             tracer.flush().await;
         }

@@ -25,6 +25,9 @@ const REMAINING: HeaderName = HeaderName::from_static("x-steadfast-ratelimit-rem
 /// In how many seconds all of them may start again.
 const RESET: HeaderName = HeaderName::from_static("x-steadfast-ratelimit-reset");
 
+/// How often a request asks for more of a shared limit: once for its agent's, once for its project's.
+const ASKS_MAX: usize = 2;
+
 /// How one limit stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateStatus {
@@ -130,7 +133,7 @@ impl Engine {
 
     /// Counts a request against the limits of its project and its agent. An error is what the client is
     /// told.
-    pub(crate) fn count_against_limits(&self, call: &Call) -> Result<Option<Taken>, Reply> {
+    pub(crate) async fn count_against_limits(&self, call: &Call) -> Result<Option<Taken>, Reply> {
         let snapshot = self.snapshot();
         let configured = snapshot.config.project(Some(&call.project));
         let Some(project) = snapshot.project(&configured.name).filter(|project| project.rate.is_limited()) else {
@@ -140,10 +143,17 @@ impl Engine {
             return Ok(None);
         }
         let (agent, now) = (agent(call), self.clock.now());
-        let taken = project.rate.take(agent, now).or_else(|refused| match refused.refusal {
-            Refusal::Reached(_) => Err(refused),
-            Refusal::Ask => project.rate.take_unasked(agent, now),
-        });
+        let lacks = |refused: &Refused| refused.refusal == Refusal::Ask;
+        let mut taken = project.rate.take(agent, now);
+        for _ in 0..ASKS_MAX {
+            if !taken.as_ref().is_err_and(lacks) || !self.sharing.more(now).await {
+                break;
+            }
+            taken = project.rate.take(agent, self.clock.now());
+        }
+        if taken.as_ref().is_err_and(lacks) {
+            taken = project.rate.take_unasked(agent, self.clock.now());
+        }
         match taken {
             Ok(standing) => Ok(standing.map(|standing| Taken { standing, at: now })),
             Err(refused) => Err(self.refuse(call, &project.name, &refused)),

@@ -101,7 +101,11 @@ impl Operation {
         project.spend.roll(engine.clock.day());
         let session = match &call.session {
             _ if plain => Arc::new(Session::new(None)),
-            Some(id) => engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now),
+            Some(id) => {
+                let session = engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now);
+                engine.sharing.uses(&project.name, id, &session);
+                session
+            }
             None => match &repeat {
                 Some(repeat) => Arc::clone(&repeat.session),
                 None => Arc::new(Session::new(configured.usd_micros_per_session)),
@@ -148,6 +152,9 @@ impl Operation {
     pub(crate) async fn next(&mut self) -> Next {
         loop {
             let now = self.engine.clock.now();
+            if self.engine.sharing.is_up() && self.recovery.lacks(&self.world, now) {
+                self.ask_for_more(now).await;
+            }
             match self.recovery.next(&self.world, now) {
                 Action::Attempt(attempt) => {
                     self.attempt = Some((attempt, now));
@@ -173,6 +180,13 @@ impl Operation {
                     }
                 }
             }
+        }
+    }
+
+    /// Nothing of something replicas share is at hand: asks for more, for a moment.
+    async fn ask_for_more(&self, now: Instant) {
+        if !self.engine.sharing.more(now).await {
+            self.recovery.go_unasked();
         }
     }
 

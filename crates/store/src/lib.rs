@@ -1,1 +1,3 @@
 //! What is kept, and what replicas share.
+
+pub mod shared;

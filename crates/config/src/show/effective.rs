@@ -81,7 +81,10 @@ pub(super) fn tree(config: &Config) -> Value {
             ),
             (
                 "shared",
-                config.shared.as_ref().map(|url| Value::table([("url", Some(Value::text(mask_url(url.expose()))))])),
+                config.shared.as_ref().map(|shared| {
+                    let url = Some(Value::text(mask_url(shared.url.expose())));
+                    Value::table([("url", url), ("prefix", Some(Value::text(&*shared.prefix)))])
+                }),
             ),
             (
                 "log",

@@ -195,8 +195,9 @@ proptest! {
                     prop_assert!(within(61_000) >= limit);
                     prop_assert!(standing.wait > Duration::ZERO && standing.wait <= Duration::from_secs(61));
                     prop_assert!(standing.reset >= standing.wait);
-                    let first = started.iter().filter(|then| now < **then + 61_000).min().copied().unwrap_or(0);
-                    prop_assert!(at(now) + standing.wait <= at(first + 61_000), "when the first of them leaves");
+                    let leaves = |then: &u64| (then / 1000 + 61) * 1000;
+                    let first = started.iter().map(leaves).filter(|leaves| now < *leaves).min();
+                    prop_assert_eq!(Some(at(now) + standing.wait), first.map(at), "when the first of them leaves");
                 }
                 Err(Refusal::Ask) => prop_assert!(false, "nobody shares it"),
             }
@@ -253,11 +254,13 @@ proptest! {
         let rate = RateLimit::per_minute(limit);
         let slice = Slice { granted: 0, remaining: limit, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 };
         rate.told(&Report::default(), &slice, at(0), at(0));
-        rate.on_its_own();
+        rate.on_its_own(at(5));
         let started = (0..asks).filter(|_| rate.take(at(10)).is_ok()).count();
         prop_assert_eq!(started, asks.min(limit as usize / 3));
         let report = rate.report(at(20)).expect("what was started without asking is told");
         prop_assert_eq!(report.used as usize, started);
+        let later = (0..asks).filter(|_| rate.take(at(120_000)).is_ok()).count();
+        prop_assert_eq!(later, asks.min(limit as usize / 3), "and so in every minute after");
     }
 }
 
@@ -283,6 +286,16 @@ fn nothing_left_is_believed_for_a_moment() {
     let refused = reached(rate.take(at(50)));
     assert_eq!((refused.remaining, refused.wait), (0, Duration::from_millis(19_950)));
     assert_eq!(rate.take(at(150)), Err(Refusal::Ask), "another replica may have given some back");
+}
+
+#[test]
+fn who_is_not_answered_uses_its_part_of_what_was_left() {
+    let rate = RateLimit::per_minute(10);
+    let slice = |remaining| Slice { granted: 0, remaining, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 };
+    rate.told(&Report::default(), &slice(7), at(0), at(0));
+    assert!(rate.lacks(at(1)) && rate.take(at(1)) == Err(Refusal::Ask));
+    assert_eq!((0..10).filter(|_| rate.take_unasked(at(2)).is_ok()).count(), 2, "a third of seven");
+    assert_eq!(rate.report(at(3)).map(|report| (report.used, report.short)), Some((2, 2)));
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod ops;
 mod owner;
 mod plain;
 mod recovery;
+mod redis;
+mod shared;
 mod streams;
 mod traces;
 mod translate;
