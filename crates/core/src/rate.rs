@@ -31,6 +31,12 @@ pub const HOLD: Duration = Duration::from_secs(1);
 /// A slice as old as this is exchanged for a fresh one.
 const EXCHANGE: Duration = Duration::from_millis(600);
 
+/// What nobody has used for this long goes back.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// How old what is known of a shared limit may get: it is what counts when nobody answers any more.
+const REFRESH: Duration = Duration::from_secs(1);
+
 /// After "nothing is left", the question is not repeated for this long.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -119,6 +125,8 @@ enum Source {
 struct Lease {
     left: u32,
     since: Instant,
+    /// When all of this was told.
+    told: Instant,
     /// What others have left over, when it was last told.
     remaining: u32,
     /// Nothing is left before then, as far as is known.
@@ -143,6 +151,24 @@ impl RateLimit {
         let ring = Ring { counts: [0; SLOTS], newest: 0, total: 0 };
         let state = State { ring, source: Source::Own, replicas: 1, unreported: 0, short: 0 };
         Self { limit: limit.max(1), state: Mutex::new(state) }
+    }
+
+    /// Shares the limit from now on: nothing of it is at hand before it is asked for.
+    pub fn share(&self, replicas: u32, now: Instant) {
+        let mut state = self.lock();
+        state.replicas = replicas.max(1);
+        if !matches!(state.source, Source::Leased(_)) {
+            // Who is not answered may take all of it to be left.
+            state.source = Source::Leased(Lease {
+                left: 0,
+                since: now,
+                told: now,
+                remaining: self.limit,
+                dry_until: now,
+                reset_at: now,
+                ask_at: now,
+            });
+        }
     }
 
     /// Requests per minute.
@@ -210,7 +236,10 @@ impl RateLimit {
         let short = std::mem::take(&mut state.short);
         let (held, old) = match &state.source {
             Source::Own | Source::Orphaned { .. } => (0, true),
-            Source::Leased(lease) => (lease.held(now), now.since(lease.since) >= EXCHANGE || lively == 0),
+            Source::Leased(lease) => {
+                let age = now.since(lease.since);
+                (lease.held(now), age >= EXCHANGE || age >= IDLE && lively == 0)
+            }
         };
         // About what half a second takes.
         let wanted = lively.div_ceil(2).min(self.limit);
@@ -221,7 +250,11 @@ impl RateLimit {
             ahead: if old { wanted } else { wanted.saturating_sub(held) },
         };
         let news = [report.used, report.given_back, report.short];
-        let says_something = news.iter().any(|count| *count > 0) || old && lively > 0;
+        let stale = match &state.source {
+            Source::Leased(lease) => now.since(lease.told) >= REFRESH,
+            Source::Own | Source::Orphaned { .. } => true,
+        };
+        let says_something = news.iter().any(|count| *count > 0) || old && lively > 0 || stale;
         let runs_low = lively > 0 && held < wanted.div_ceil(2);
         if !says_something && !runs_low {
             return None;
@@ -246,6 +279,7 @@ impl RateLimit {
             left: held.saturating_add(slice.granted),
             // What is held from before is not held for longer than it may be.
             since: before,
+            told: now,
             remaining: slice.remaining,
             dry_until: now + slice.wait,
             reset_at: now + slice.reset,
@@ -265,10 +299,16 @@ impl RateLimit {
 
     /// Whoever handed out slices has forgotten everything: what was started lately is news to it.
     pub fn forgotten(&self, now: Instant) {
+        self.on_its_own(now);
         let mut state = self.lock();
         state.ring.roll(now);
-        state.source = Source::Own;
         state.unreported = state.ring.total;
+    }
+
+    /// What a report says that was started without asking is known now, and nothing more was answered.
+    pub fn registered(&self, report: &Report) {
+        let mut state = self.lock();
+        state.unreported = state.unreported.saturating_sub(report.used);
     }
 
     /// Whether nothing of a shared limit is at hand and more may be had; that is remembered for the next

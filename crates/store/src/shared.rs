@@ -122,6 +122,8 @@ pub enum Answered {
 pub struct Answer {
     /// How many replicas there are, this one included.
     pub replicas: u32,
+    /// It has forgotten everything and listens: what was said counts, and nothing is handed out yet.
+    pub settling: bool,
     /// The newest version of facts.
     pub version: u64,
     /// What others said since the version that was seen.
@@ -204,7 +206,8 @@ fn read(answer: Value) -> Result<Answered, RedisError> {
     if parts.len() == 0 {
         return Ok(Answered::OtherSalt(salt));
     }
-    let (replicas, version): (u32, u64) = (part(&mut parts)?, part(&mut parts)?);
+    let (replicas, settling): (u32, u8) = (part(&mut parts)?, part(&mut parts)?);
+    let version: u64 = part(&mut parts)?;
     let facts: Vec<String> = part(&mut parts)?;
     let (rates, spends): (Vec<u64>, Vec<u64>) = (part(&mut parts)?, part(&mut parts)?);
     let fact = |fact: &[String]| {
@@ -213,6 +216,7 @@ fn read(answer: Value) -> Result<Answered, RedisError> {
     };
     Ok(Answered::Round(Answer {
         replicas,
+        settling: settling == 1,
         version,
         facts: facts.chunks_exact(3).filter_map(fact).collect(),
         rates: rates.as_chunks::<4>().0.to_vec(),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{RateLimit, Refusal, Standing};
@@ -16,6 +17,8 @@ pub struct Rates {
     project: Option<RateLimit>,
     per_agent: Option<u32>,
     agents: Mutex<HashMap<Arc<str>, Arc<RateLimit>>>,
+    /// How many replicas share the limits; zero where none do.
+    shared_by: AtomicU32,
 }
 
 /// Whose limit it is.
@@ -39,12 +42,18 @@ pub struct Refused {
 impl Rates {
     /// Requests per minute of a project, and of each agent in it.
     pub fn per_minute(project: Option<u32>, per_agent: Option<u32>) -> Self {
-        Self { project: project.map(RateLimit::per_minute), per_agent, agents: Mutex::default() }
+        let (agents, shared_by) = (Mutex::default(), AtomicU32::new(0));
+        Self { project: project.map(RateLimit::per_minute), per_agent, agents, shared_by }
     }
 
     /// Whether there is any limit: a project without one pays nothing.
     pub const fn is_limited(&self) -> bool {
         self.project.is_some() || self.per_agent.is_some()
+    }
+
+    /// So many replicas share the limits, those of agents included that are not known yet; zero ends it.
+    pub fn share(&self, replicas: u32) {
+        self.shared_by.store(replicas, Ordering::Relaxed);
     }
 
     /// Whether these are the limits.
@@ -121,8 +130,15 @@ impl Rates {
         }
         // More busy agents than can be counted one by one share the last place.
         let name = if agents.len() >= AGENTS_MAX { "" } else { name };
-        let entry = agents.entry(name.into()).or_insert_with(|| Arc::new(RateLimit::per_minute(limit)));
-        Arc::clone(entry)
+        let made = || {
+            let made = RateLimit::per_minute(limit);
+            let replicas = self.shared_by.load(Ordering::Relaxed);
+            if replicas > 0 {
+                made.share(replicas, now);
+            }
+            Arc::new(made)
+        };
+        Arc::clone(agents.entry(name.into()).or_insert_with(made))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<RateLimit>>> {

@@ -299,6 +299,20 @@ fn who_is_not_answered_uses_its_part_of_what_was_left() {
 }
 
 #[test]
+fn an_agent_that_is_new_to_replicas_that_share_is_asked_for() {
+    let rates = Rates::per_minute(None, Some(4));
+    rates.share(2);
+    assert_eq!(rates.take("a", at(0)).map_err(|refused| refused.refusal), Err(Refusal::Ask));
+    assert_eq!(
+        (0..9).filter(|_| rates.take_unasked("a", at(0)).is_ok()).count(),
+        2,
+        "half of it, should nobody answer"
+    );
+    rates.share(0);
+    assert_eq!((0..9).filter(|_| rates.take("b", at(0)).is_ok()).count(), 4);
+}
+
+#[test]
 fn who_forgot_everything_is_told_of_the_last_minute() {
     let rate = RateLimit::per_minute(10);
     let slice = Slice { granted: 4, remaining: 6, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 1 };

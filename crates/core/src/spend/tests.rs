@@ -75,9 +75,7 @@ impl Bank {
         let mut part = mine.min(wanted_usd_micros).max(committed_usd_micros);
         if wanted_usd_micros > mine {
             part = mine.max(committed_usd_micros);
-            if needed_usd_micros > part && needed_usd_micros <= free {
-                part = needed_usd_micros;
-            }
+            part = part.max(needed_usd_micros.min(free));
             let room = free.saturating_sub(part) / 6;
             part += wanted_usd_micros.saturating_sub(part).min(room);
         }

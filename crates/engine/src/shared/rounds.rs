@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use steadfast_config::Shared as Settings;
+use steadfast_core::Instant;
 use steadfast_core::rate::{RateLimit, Report, Slice};
 use steadfast_core::spend::{Allotment, SpendBudget, SpendReport};
 use steadfast_core::world::{Endpoint, Project, Session};
@@ -73,6 +74,13 @@ struct Said {
     spends: Vec<(Budget, SpendReport)>,
 }
 
+/// What came of a round.
+enum Heard {
+    Everything,
+    /// Facts alone: nothing is handed out yet.
+    Settling,
+}
+
 /// Whoever has a rate limit.
 enum Limited {
     Project(Arc<Project>),
@@ -130,7 +138,9 @@ impl Rounds {
     /// One round; whether it was answered.
     async fn round(&mut self, engine: &Arc<Engine>, leaving: bool) -> bool {
         match self.try_round(engine, leaving).await {
-            Ok(()) => {
+            // It listens, and hands nothing out yet.
+            Ok(Heard::Settling) => false,
+            Ok(Heard::Everything) => {
                 if !self.notes.up.swap(true, Ordering::Relaxed) && std::mem::take(&mut self.warned) {
                     tracing::info!("the shared state is back: replicas share again");
                 }
@@ -148,7 +158,7 @@ impl Rounds {
         }
     }
 
-    async fn try_round(&mut self, engine: &Arc<Engine>, leaving: bool) -> Result<(), SharedError> {
+    async fn try_round(&mut self, engine: &Arc<Engine>, leaving: bool) -> Result<Heard, SharedError> {
         // Once more where this replica is told what names are hashed with.
         for _ in 0..2 {
             let number = self.notes.begun.fetch_add(1, Ordering::AcqRel) + 1;
@@ -162,29 +172,38 @@ impl Rounds {
             self.notes.under_way.store(0, Ordering::Relaxed);
             match answered? {
                 Answered::OtherSalt(salt) => self.begin_anew(engine, salt),
+                Answered::Round(answer) if answer.settling => {
+                    self.learn(engine, &answer);
+                    said.rates.iter().for_each(|(limited, report)| limited.registered(report));
+                    return Ok(Heard::Settling);
+                }
                 Answered::Round(answer) => {
-                    self.heard(engine, &said, &answer, sent);
+                    self.learn(engine, &answer);
+                    said.told(&answer, sent, engine.clock.now());
                     self.notes.answered.send_replace(number);
-                    return Ok(());
+                    return Ok(Heard::Everything);
                 }
             }
         }
-        Ok(())
+        // It forgot everything twice in a row: the next round is soon enough.
+        Ok(Heard::Settling)
     }
 
     /// Names are hashed with another salt: what was there before is forgotten.
     fn begin_anew(&mut self, engine: &Engine, salt: String) {
         let known_before = !std::mem::replace(&mut self.salt, salt).is_empty();
         self.proposal = Shared::random_name();
-        self.known.clear();
         self.seen = 0;
         if known_before {
+            self.notes.up.store(false, Ordering::Relaxed);
+            self.on_its_own(engine);
             let now = engine.clock.now();
             self.limits(engine)
                 .iter()
                 .filter_map(|(_, limited)| limited.limit())
                 .for_each(|limit| limit.forgotten(now));
         }
+        self.known.clear();
     }
 
     /// Who speaks.
@@ -238,13 +257,16 @@ impl Rounds {
 
     /// Every rate limit with its name outside.
     fn limits(&self, engine: &Engine) -> Vec<(String, Limited)> {
+        let now = engine.clock.now();
         let mut limits = Vec::new();
         for project in engine.snapshot().known_projects() {
             if project.rate.project().is_some() {
                 let key = hashed(&self.salt, &["project", &project.name]);
                 limits.push((key, Limited::Project(Arc::clone(project))));
             }
-            for (agent, limit) in project.rate.agents() {
+            // Who does nothing has nothing to say, and there may be thousands of them.
+            let agents = project.rate.agents().into_iter().filter(|(_, limit)| !limit.is_idle(now));
+            for (agent, limit) in agents {
                 limits.push((hashed(&self.salt, &["agent", &project.name, &agent]), Limited::Agent(limit)));
             }
         }
@@ -253,8 +275,8 @@ impl Rounds {
         limits
     }
 
-    /// Everything this replica was told.
-    fn heard(&mut self, engine: &Engine, said: &Said, answer: &Answer, sent: steadfast_core::Instant) {
+    /// What is so elsewhere, and among how many.
+    fn learn(&mut self, engine: &Engine, answer: &Answer) {
         let now = engine.clock.now();
         let replicas = answer.replicas.max(1);
         self.notes.replicas.store(replicas, Ordering::Relaxed);
@@ -267,17 +289,7 @@ impl Rounds {
         }
         for project in engine.snapshot().known_projects() {
             project.fallbacks.divide_among(replicas);
-        }
-        for ((limited, report), told) in said.rates.iter().zip(&answer.rates) {
-            let [granted, remaining] = [told[0], told[1]].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-            let [wait, reset] = [told[2], told[3]].map(Duration::from_millis);
-            if let Some(limit) = limited.limit() {
-                limit.told(report, &Slice { granted, remaining, wait, reset, replicas }, sent, now);
-            }
-        }
-        for ((budget, report), told) in said.spends.iter().zip(&answer.spends) {
-            let [allotted_usd_micros, total_usd_micros] = *told;
-            budget.budget().told(report, &Allotment { allotted_usd_micros, total_usd_micros, replicas });
+            project.rate.share(if answer.settling { 0 } else { replicas });
         }
     }
 
@@ -285,12 +297,31 @@ impl Rounds {
     fn on_its_own(&self, engine: &Engine) {
         let now = engine.clock.now();
         self.limits(engine).iter().filter_map(|(_, limited)| limited.limit()).for_each(|limit| limit.on_its_own(now));
-        engine.snapshot().known_projects().for_each(|project| project.spend.on_its_own());
+        for project in engine.snapshot().known_projects() {
+            project.spend.on_its_own();
+            project.rate.share(0);
+        }
         self.sessions().for_each(|(_, session)| session.spend.on_its_own());
     }
 }
 
 impl Said {
+    /// Everybody who said something is told what came of it.
+    fn told(&self, answer: &Answer, sent: Instant, now: Instant) {
+        let replicas = answer.replicas.max(1);
+        for ((limited, report), told) in self.rates.iter().zip(&answer.rates) {
+            let [granted, remaining] = [told[0], told[1]].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            let [wait, reset] = [told[2], told[3]].map(Duration::from_millis);
+            if let Some(limit) = limited.limit() {
+                limit.told(report, &Slice { granted, remaining, wait, reset, replicas }, sent, now);
+            }
+        }
+        for ((budget, report), told) in self.spends.iter().zip(&answer.spends) {
+            let [allotted_usd_micros, total_usd_micros] = *told;
+            budget.budget().told(report, &Allotment { allotted_usd_micros, total_usd_micros, replicas });
+        }
+    }
+
     /// Adds a budget to the round, where it has something to say.
     fn ask(&mut self, round: &mut Round, budget: Budget, key: impl FnOnce() -> String) -> bool {
         let (Some(limit), Some(report)) = (budget.budget().limit_usd_micros(), budget.budget().report()) else {
@@ -309,6 +340,13 @@ impl Said {
 }
 
 impl Limited {
+    /// What was started without asking is known now.
+    fn registered(&self, report: &Report) {
+        if let Some(limit) = self.limit() {
+            limit.registered(report);
+        }
+    }
+
     fn limit(&self) -> Option<&RateLimit> {
         match self {
             Self::Project(project) => project.rate.project(),

@@ -15,6 +15,8 @@ local DAY_MS = 24 * 60 * 60 * 1000
 local SILENT_MS = 10 * 1000
 -- A minute, the second a slice may be held for, the second under way, and one for those given back.
 local SPAN_S = 63
+-- Where everything was forgotten, nothing is handed out before every replica has told what it knows.
+local SETTLING_MS = 3 * 1000
 local FACTS_MAX = 8192
 local PARTS_MAX = 128
 
@@ -22,6 +24,9 @@ local salt = redis.call('GET', prefix .. ':salt')
 if not salt then
   salt = said.proposal
   redis.call('SET', prefix .. ':salt', salt)
+  if said.salt ~= '' then
+    redis.call('SET', prefix .. ':settling', '1', 'PX', SETTLING_MS)
+  end
 end
 redis.call('PEXPIRE', prefix .. ':salt', 30 * DAY_MS)
 if salt ~= said.salt then
@@ -151,9 +156,7 @@ local function spend(ask, answer)
   local part = math.max(math.min(mine, ask.wanted), ask.committed)
   if ask.wanted > mine then
     part = math.max(mine, ask.committed)
-    if ask.needed > part and ask.needed <= free then
-      part = ask.needed
-    end
+    part = math.max(part, math.min(ask.needed, free))
     local room = math.floor(math.max(free - part, 0) / (2 * replicas))
     part = part + math.min(math.max(ask.wanted - part, 0), room)
   end
@@ -167,6 +170,15 @@ local function spend(ask, answer)
   answer[#answer + 1] = others + part
 end
 
+local settling = redis.call('EXISTS', prefix .. ':settling')
+if settling == 1 then
+  for _, ask in ipairs(said.rates) do
+    ask.short, ask.ahead = 0, 0
+  end
+  for _, ask in ipairs(said.spends) do
+    ask.needed, ask.wanted = ask.committed, ask.committed
+  end
+end
 local version, news = facts()
 local rates, spends = {}, {}
 for _, ask in ipairs(said.rates) do
@@ -175,4 +187,4 @@ end
 for _, ask in ipairs(said.spends) do
   spend(ask, spends)
 end
-return { salt, replicas, version, news, rates, spends }
+return { salt, replicas, settling, version, news, rates, spends }
