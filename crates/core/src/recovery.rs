@@ -442,6 +442,14 @@ impl Recovery {
         }
     }
 
+    /// What a person is asked, while the answer is awaited.
+    pub const fn question(&self) -> Option<Question> {
+        match self.state {
+            State::Asking { question, .. } => Some(question),
+            _ => None,
+        }
+    }
+
     /// How many attempts have started.
     pub const fn attempts(&self) -> u32 {
         self.attempts
