@@ -20,6 +20,7 @@ use crate::alerts::Alerts;
 use crate::clock::Clock;
 use crate::live::Live;
 use crate::log::LogFiles;
+use crate::owners::Owners;
 
 /// Records under way; half a second of them at full load.
 const QUEUED_MAX: usize = 32 * 1024;
@@ -169,6 +170,7 @@ impl Shared {
 fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
     step_back();
     let mut alerts = Alerts::default();
+    let mut owners = Owners::default();
     let mut listeners: Vec<Box<dyn Listener>> = Vec::new();
     let mut batch = Vec::new();
     while let Some(orders) = shared.take(&mut batch) {
@@ -184,6 +186,7 @@ fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
         if !batch.is_empty() {
             let lost = log.as_mut().map_or(0, |log| log.write_all(&batch));
             shared.lost.fetch_add(lost, Ordering::Relaxed);
+            owners.tag(&mut batch);
             let batch: Arc<[Record]> = batch.drain(..).collect();
             for listener in &mut listeners {
                 listener.hear(&batch);
