@@ -200,7 +200,7 @@ impl Filter {
             && named(&self.event, Some(record.event.as_str()))
             && named(&self.request, Some(&record.request))
             && named(&self.session, record.session.as_deref())
-            && named(&self.kind, record.kind.map(|kind| kind.as_str()))
+            && named(&self.kind, record.kind.map(steadfast_core::FailureKind::as_str))
     }
 }
 

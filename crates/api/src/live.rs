@@ -183,7 +183,7 @@ impl UnderWay {
             target: open.target.as_ref().map(Target::of),
             state: if open.waits_until.is_some() { "waiting" } else { "running" },
             waits_until: open.waits_until.map(iso),
-            kind: open.last_kind.map(|kind| kind.as_str()),
+            kind: open.last_kind.map(steadfast_core::FailureKind::as_str),
             step: open.step.clone(),
         }
     }

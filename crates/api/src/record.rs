@@ -179,7 +179,7 @@ impl RecordView {
             attempts_max: record.attempts_max,
             target: record.target.as_ref().map(Target::of),
             choice: text(&record.choice),
-            kind: record.kind.map(|kind| kind.as_str()),
+            kind: record.kind.map(steadfast_core::FailureKind::as_str),
             status: record.status,
             rule: text(&record.rule),
             message: name(&record.message),

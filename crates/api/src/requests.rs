@@ -75,7 +75,7 @@ impl RequestStory {
     fn of(id: &str, records: &[Record]) -> Self {
         let story = Story::new(records);
         let start = records.iter().find(|record| record.event == Event::Start);
-        let name = |name: Option<&std::sync::Arc<str>>| name.map(|name| name.to_string());
+        let name = |name: Option<&std::sync::Arc<str>>| name.map(ToString::to_string);
         Self {
             request: id.to_owned(),
             headline: story.headline(),

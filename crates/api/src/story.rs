@@ -171,7 +171,16 @@ impl<'a> Story<'a> {
 
 /// What one record says, in one line.
 pub fn said(record: &Record) -> String {
-    let lines = lines(record);
+    let lines = match (record.event, record.outcome.as_deref()) {
+        (Event::Start, _) => {
+            let model = record.chain.first().map_or("no endpoint serves it", |place| &place.model);
+            vec![format!("request of {} for {model}", record.project.as_deref().unwrap_or("nobody"))]
+        }
+        (Event::Outcome, Some("succeeded")) => {
+            vec![format!("served after {}", count(record.attempt.unwrap_or(0), "attempt"))]
+        }
+        _ => lines(record),
+    };
     let lines: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
     lines.join("; ")
 }

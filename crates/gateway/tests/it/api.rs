@@ -107,7 +107,7 @@ async fn an_endpoint_shows_its_breaker_and_a_person_may_overrule_it() {
 #[tokio::test]
 async fn a_request_is_told_in_the_words_of_why_and_only_to_its_project() {
     let stage = Stage::usual(PROTECTED).await;
-    stage.script("a", "rate_limit; ok");
+    stage.script("a", "server_error; ok");
     let mine = stage.send(with(Speaks::Messages.request(false), "authorization", ACME)).await;
     let theirs = stage.send(with(Speaks::Messages.request(true), "authorization", TOKEN)).await;
     stage.engine.flush();
@@ -143,7 +143,7 @@ async fn events_are_followed_live_filtered_and_resumed() {
         |key: &str, query: &str| with(ask(Method::GET, &format!("/api/events{query}"), None), "authorization", key);
     let live = events_until(&stage, follow(TOKEN, "?event=outcome"), |text| text.contains("retry: 1000"));
     live.await;
-    stage.script("a", "rate_limit; ok; ok");
+    stage.script("a", "server_error; ok; ok");
     stage.send(with(Speaks::Messages.request(false), "authorization", ACME)).await;
     stage.send(with(Speaks::Messages.request(true), "authorization", TOKEN)).await;
     let all = events_until(&stage, follow(TOKEN, &format!("?since={first}")), |text| {
