@@ -427,7 +427,7 @@ fn three_growing() -> Step {
 }
 
 fn ask() -> Step {
-    Step::Ask(crate::policy::Ask { nudge: Duration::from_secs(30), skip: Duration::from_secs(60) })
+    Step::Ask(Ask { nudge: Duration::from_secs(30), skip: Duration::from_secs(60) })
 }
 
 fn needs_of_a_turn() -> Needs {
