@@ -1,0 +1,4 @@
+//! The store on real databases: one contract for both.
+
+mod contract;
+mod story;
