@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use steadfast_core::kind::FailureKind;
+
 use crate::db::{Database, Durability, Value, args};
 use crate::error::Error;
 use crate::fold::{Draft, Item};
@@ -99,9 +101,9 @@ pub(crate) async fn write(db: &Database, items: &[Item], known: &mut Known) -> R
 }
 
 /// Everything about the requests of a batch.
-fn statements(items: &[Item], known: &mut Known) -> Vec<Statement> {
-    let of_request = |item| match item {
-        &Item::Request(ref draft) => Some(&**draft),
+fn statements<'a>(items: &'a [Item], known: &mut Known) -> Vec<Statement> {
+    let of_request = |item: &'a Item| match item {
+        Item::Request(draft) => Some(&**draft),
         Item::Alert(_) | Item::Breaker(_) | Item::Escalation(_) => None,
     };
     let drafts: Vec<&Draft> = items.iter().filter_map(of_request).collect();
@@ -141,7 +143,7 @@ fn requests<'a>(drafts: impl Iterator<Item = &'a Draft>) -> Vec<Statement> {
             place.map(|place| &*place.model),
             place.map(|place| &*place.endpoint),
             draft.outcome.as_deref(),
-            draft.kind().map(|kind| kind.as_str()),
+            draft.kind().map(FailureKind::as_str),
             draft.attempts,
             draft.failures.len(),
             draft.fallbacks,
@@ -217,7 +219,7 @@ impl<'a> SessionChange<'a> {
             newest.agent.as_deref(),
             model.map(|model| &**model),
             newest.outcome.as_deref(),
-            newest.kind().map(|kind| kind.as_str()),
+            newest.kind().map(FailureKind::as_str),
             *first,
             *last,
             sums.requests,

@@ -235,9 +235,9 @@ impl Tx<'_> {
     pub(crate) async fn script(&mut self, sql: String) -> Result<(), Error> {
         let script = sqlx::raw_sql(AssertSqlSafe(sql));
         match self {
-            Self::Sqlite(writer) => drop(writer.connection.execute(script).await?),
-            Self::Postgres(tx) => drop((**tx).execute(script).await?),
-        }
+            Self::Sqlite(writer) => writer.connection.execute(script).await?.rows_affected(),
+            Self::Postgres(tx) => (**tx).execute(script).await?.rows_affected(),
+        };
         Ok(())
     }
 

@@ -66,7 +66,7 @@ impl std::str::FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, NotACursor> {
         let digits = text.as_bytes();
-        if digits.is_empty() || digits.len() % 2 != 0 || digits.len() > 2048 {
+        if digits.is_empty() || !digits.len().is_multiple_of(2) || digits.len() > 2048 {
             return Err(NotACursor);
         }
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();

@@ -179,11 +179,10 @@ impl Link {
         shared.troubled(None);
         let lost = shared.lost.load(Ordering::Relaxed) - self.lost_before;
         let address = &shared.options.address;
-        match lost {
-            0 => tracing::info!(store = %address, "the store is back, nothing was lost"),
-            lost => {
-                tracing::warn!(store = %address, lost, "the store is back; events that did not fit in memory are lost")
-            }
+        if lost == 0 {
+            tracing::info!(store = %address, "the store is back, nothing was lost");
+        } else {
+            tracing::warn!(store = %address, lost, "the store is back; events that did not fit in memory are lost");
         }
     }
 

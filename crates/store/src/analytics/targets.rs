@@ -37,6 +37,7 @@ pub enum Verdict {
     NotFromEvents,
 }
 
+#[derive(Clone, Copy)]
 enum Line {
     AtLeast(f64),
     AtMost(f64),
