@@ -239,7 +239,7 @@ impl Coordinator {
             Event::Stop => self.stop(now),
             Event::Piece { call, text } => self.piece(call, text),
             Event::Served { call, usage } => self.served(call, usage, now),
-            Event::Failed { call, failure, usage } => self.failed(call, *failure, usage, now),
+            Event::Failed { call, failure, usage } => self.failed(call, &failure, usage, now),
             Event::ToolSilent => self.tool_silent(),
             Event::Tick => {}
         }
@@ -416,11 +416,11 @@ impl Coordinator {
         }
     }
 
-    fn failed(&mut self, call: u64, failure: Failure, usage: Usage, now: Instant) {
+    fn failed(&mut self, call: u64, failure: &Failure, usage: Usage, now: Instant) {
         let Some(turn) = calling(&mut self.floor, call) else { return };
         let Some(began) = turn.call.take() else { return };
         let lost = std::mem::take(&mut turn.shown_bytes) > 0;
-        turn.last_words = words::failure(&failure);
+        turn.last_words = words::failure(failure);
         let decision = turn.recovery.failed(failure.clone(), usage, &self.setup.world, now);
         let name = self.seats[turn.seat].member.name.clone();
         if lost {
@@ -428,11 +428,11 @@ impl Coordinator {
         }
         let took = now.since(began.at);
         if decision.step == "retry" {
-            self.measure(Metric::retry(&name, &decision, &failure, took));
+            self.measure(Metric::retry(&name, &decision, failure, took));
         } else {
-            self.measure(Metric::failed(&name, &failure, took));
+            self.measure(Metric::failed(&name, failure, took));
         }
-        self.decided(&decision, Some((&failure, took, usage)));
+        self.decided(&decision, Some((failure, took, usage)));
     }
 
     /// What every decision means to the person, whoever it is about: retries are for the status bar alone.
@@ -548,20 +548,20 @@ impl Coordinator {
     /// A turn whose question was answered with no is over, unless its policy knows more.
     fn finish(&mut self, mut turn: Turn, now: Instant) {
         match turn.recovery.next(&self.setup.world, now) {
-            recovery::Action::Done(outcome) => self.over(turn, outcome, now),
+            recovery::Action::Done(outcome) => self.over(&turn, outcome, now),
             _ => self.agreed.push_back(turn),
         }
     }
 
     fn leave_floor(&mut self, outcome: Outcome, now: Instant) {
         if let Some(turn) = self.floor.take() {
-            self.over(turn, outcome, now);
+            self.over(&turn, outcome, now);
         }
     }
 
     /// A turn has ended, one way or the other.
-    fn over(&mut self, turn: Turn, outcome: Outcome, now: Instant) {
-        let record = record::outcome(&turn, &outcome, &self.setup.world, now);
+    fn over(&mut self, turn: &Turn, outcome: Outcome, now: Instant) {
+        let record = record::outcome(turn, &outcome, &self.setup.world, now);
         self.out.push(Action::Record(Box::new(record)));
         let reason = match outcome {
             Outcome::Succeeded(_) | Outcome::Cancelled => return,
@@ -651,7 +651,7 @@ impl Coordinator {
         if self.seats[turn.seat].presence == Presence::Returning {
             self.seats[turn.seat].presence = Presence::Here;
         }
-        self.over(turn, Outcome::Cancelled, now);
+        self.over(&turn, Outcome::Cancelled, now);
     }
 
     fn tool_silent(&mut self) {
