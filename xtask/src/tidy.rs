@@ -13,6 +13,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
     ("steadfast-fake", &["steadfast-dialect"]),
+    ("steadfast-stage", &[]),
     ("steadfast-store", &["steadfast-core"]),
     (
         "steadfast-engine",
