@@ -146,7 +146,8 @@ impl Engine {
         let lacks = |refused: &Refused| refused.refusal == Refusal::Ask;
         let mut taken = project.rate.take(agent, now);
         for _ in 0..ASKS_MAX {
-            if !taken.as_ref().is_err_and(lacks) || !self.sharing.more(now).await {
+            // Boxed: every request has room for what few need.
+            if !taken.as_ref().is_err_and(lacks) || !Box::pin(self.sharing.more(now)).await {
                 break;
             }
             taken = project.rate.take(agent, self.clock.now());

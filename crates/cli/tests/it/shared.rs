@@ -21,7 +21,7 @@ fn write(folder: &Folder, provider: &Provider, url: &str) {
 
 fn ask(server: &Server) -> String {
     let body = r#"{"model":"gpt-4o","messages":[{"role":"user","content":"hello"}]}"#;
-    server.exchange("POST /v1/chat/completions HTTP/1.1\r\ncontent-type: application/json\r\n", body)
+    server.ask("POST /v1/chat/completions HTTP/1.1\r\ncontent-type: application/json\r\n", body)
 }
 
 #[test]
@@ -29,7 +29,8 @@ fn redis_that_goes_and_comes_is_told_once_each() {
     let (folder, provider, mut redis) = (Folder::new(), Provider::start(), Redis::start());
     write(&folder, &provider, &redis.url());
     let server = Server::start(&folder, &[], &[]);
-    let is_up = |up: &str| server.exchange("GET /metrics HTTP/1.1\r\n", "").contains(&format!("\nsteadfast_shared_up {up}\n"));
+    let is_up =
+        |up: &str| server.ask("GET /metrics HTTP/1.1\r\n", "").contains(&format!("\nsteadfast_shared_up {up}\n"));
     server.until("it shares", || is_up("1"));
     assert!(ask(&server).starts_with("HTTP/1.1 200"));
     redis.kill();
@@ -56,7 +57,7 @@ fn a_wrong_address_or_password_is_told_once_and_doctor_knows() {
         let server = Server::start(&folder, &[], &[]);
         server.hears(AWAY);
         assert!(ask(&server).starts_with("HTTP/1.1 200"));
-        assert!(server.exchange("GET /ready HTTP/1.1\r\n", "").starts_with("HTTP/1.1 200"));
+        assert!(server.ask("GET /ready HTTP/1.1\r\n", "").starts_with("HTTP/1.1 200"));
         std::thread::sleep(std::time::Duration::from_millis(500));
         let said = server.said();
         assert_eq!(said.matches(AWAY).count(), 1, "{said}");
@@ -71,6 +72,7 @@ fn a_wrong_address_or_password_is_told_once_and_doctor_knows() {
     write(&folder, &provider, &redis.url());
     let found = folder.run_with(&["doctor", "--json"], &[("HOME", &folder.0.display().to_string())]);
     let report: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
-    let told = report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "shared state").unwrap().to_string();
+    let told =
+        report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "shared state").unwrap().to_string();
     assert!(told.contains("pass") && told.contains("edis"), "{told}");
 }

@@ -151,9 +151,9 @@ impl One {
             }
             SET_ASIDE => {
                 if words == NONE {
-                    endpoint.take_back()
+                    endpoint.take_back();
                 } else {
-                    endpoint.set_aside(now + left)
+                    endpoint.set_aside(now + left);
                 }
                 self.set_aside = endpoint.set_aside_until(now);
             }

@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod alerts;
+mod api;
 mod harness;
 mod limits;
 mod ops;
 mod owner;
 mod plain;
 mod recovery;
-mod redis;
 mod shared;
 mod streams;
 mod traces;

@@ -9,10 +9,10 @@ use http::{Request, StatusCode};
 use http_body_util::Full;
 use steadfast_core::breaker::{Mode, Override};
 use steadfast_core::world::Endpoint;
+use steadfast_stage::Redis;
 use tokio::task::JoinSet;
 
 use crate::harness::{LIMIT, Speaks, Stage, USUAL, get, with};
-use crate::redis::Redis;
 
 /// Two gateways in front of the fake of the first.
 async fn pair(redis: &Redis, more: &str) -> (Arc<Stage>, Arc<Stage>) {
@@ -89,8 +89,7 @@ async fn load(stages: [&Arc<Stage>; 2], each: usize, project: &'static str, refu
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_breaker_that_trips_in_one_opens_in_the_other() {
-    for program in Redis::programs() {
-        let redis = Redis::start_as(program, None);
+    for redis in Redis::of_each_kind() {
         let (one, other) = pair(&redis, "").await;
         one.script("a", "server_error");
         for _ in 0..3 {
@@ -99,7 +98,7 @@ async fn a_breaker_that_trips_in_one_opens_in_the_other() {
         assert!(is_open(&one, "a"));
         let began = Instant::now();
         until("it opens in the other", || is_open(&other, "a")).await;
-        assert!(began.elapsed() < Duration::from_secs(1), "{program}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
         let asked = one.fake.count("a");
         assert_eq!(other.send(Speaks::Messages.request(false)).await.header("x-steadfast-endpoint"), "b");
         assert_eq!(one.fake.count("a"), asked, "the other did not have to find out itself");
@@ -145,7 +144,7 @@ async fn a_persons_word_a_pause_and_an_exhausted_quota_are_known_everywhere() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rate_limit_holds_over_both_together() {
-    let redis = Redis::start_as("redis-server", Some("s3cret-of-redis"));
+    let redis = Redis::with_password("s3cret-of-redis");
     let (one, other) = pair(&redis, "[projects.acme]\nrate = { requests_per_minute = 60 }").await;
     let (served, refused) = load([&one, &other], 150, "acme", StatusCode::TOO_MANY_REQUESTS).await;
     assert_eq!(served + refused, 300);
@@ -228,7 +227,7 @@ async fn traffic_goes_on_without_redis_and_shares_again_by_itself() {
     assert!(refused > 0 && served + more <= 40, "each keeps to its part of what was left: {served} and {more}");
     assert!(more >= 20, "{more}");
     assert_eq!(one.send(get("/ready")).await.status, 200, "Redis is no reason not to be ready");
-    redis.restart();
+    redis.resume();
     until("they share again", || {
         [&one, &other].iter().all(|stage| metric(stage, "steadfast_shared_replicas") == Some(2))
     })
@@ -257,7 +256,7 @@ async fn nobody_waits_for_a_redis_that_hangs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_password_or_address_stops_nothing() {
-    let redis = Redis::start_as("redis-server", Some("s3cret-of-redis"));
+    let redis = Redis::with_password("s3cret-of-redis");
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for url in
         [redis.url().replace("s3cret", "wrong"), format!("redis://{nobody}"), "redis://no.such.host.invalid".to_owned()]
