@@ -10,6 +10,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-core", &[]),
     ("steadfast-dialect", &[]),
     ("steadfast-http1", &[]),
+    ("steadfast-web", &[]),
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
     ("steadfast-fake", &["steadfast-dialect"]),
@@ -39,6 +40,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-engine",
             "steadfast-http1",
             "steadfast-store",
+            "steadfast-web",
         ],
     ),
     (
@@ -54,6 +56,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-http1",
             "steadfast-sim",
             "steadfast-store",
+            "steadfast-web",
         ],
     ),
 ];
