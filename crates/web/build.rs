@@ -32,7 +32,9 @@ fn main() {
             println!("cargo:warning=the dashboard is left out: {missing}");
             // A file that never is there: looked for again with the next build.
             println!("cargo:rerun-if-changed={}", out.join("node-was-missing").display());
-            format!("/// Why there is none.\npub const MISSING: Option<&str> = Some({missing:?});\nconst FILES: &[File] = &[];\n")
+            format!(
+                "/// Why there is none.\npub const MISSING: Option<&str> = Some({missing:?});\nconst FILES: &[File] = &[];\n"
+            )
         }
     };
     fs::write(out.join("files.rs"), table).expect("cargo's folder can be written to");
@@ -73,7 +75,8 @@ fn install(work: &Path) -> Result<(), String> {
     }
     // Not `npm ci`: it refuses a lock without the packages for other machines, which not every registry has.
     let arguments = ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
-    let output = npm(work, &arguments).map_err(|_| "npm was not found; install it beside Node, and build again".to_owned())?;
+    let output =
+        npm(work, &arguments).map_err(|_| "npm was not found; install it beside Node, and build again".to_owned())?;
     if !output.0 {
         let last = output.1.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("").to_owned();
         return Err(format!("npm could not install its packages; build again with a network ({})", last.trim()));
@@ -113,7 +116,8 @@ fn table(dist: &Path) -> io::Result<String> {
     let mut paths = Vec::new();
     walk(dist, &mut paths)?;
     paths.sort();
-    let mut table = String::from("/// Why there is none.\npub const MISSING: Option<&str> = None;\nconst FILES: &[File] = &[\n");
+    let mut table =
+        String::from("/// Why there is none.\npub const MISSING: Option<&str> = None;\nconst FILES: &[File] = &[\n");
     for path in paths {
         let name = path.strip_prefix(dist).expect("it was found below").to_string_lossy().replace('\\', "/");
         if name.ends_with(".br") || name.ends_with(".gz") {
