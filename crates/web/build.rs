@@ -4,8 +4,6 @@
 //! are installed anew only when the lock changed, files are built anew only when a source changed. Where Node is
 //! missing or packages cannot be fetched, the build goes on without the dashboard, and its place says what to do.
 
-#![expect(clippy::print_stdout, reason = "cargo reads it")]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
