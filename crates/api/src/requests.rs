@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::caller::Caller;
 use crate::control::Control;
-use crate::problem::{Problem, ProblemBody, Segment};
+use crate::problem::{Problem, Segment};
 use crate::record::{RecordView, Target};
 use crate::story::Story;
 use crate::time::{iso, millis};
@@ -47,10 +47,7 @@ pub(crate) struct RequestStory {
 /// The whole story of one request: every attempt, failure, decision and wait.
 #[utoipa::path(get, path = "/api/requests/{id}", tag = "requests",
     params(("id" = String, Path, description = "its id: the header `x-steadfast-request` of its answer")),
-    responses(
-        (status = 200, body = RequestStory), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody),
-        (status = 403, body = ProblemBody), (status = 404, body = ProblemBody),
-    ))]
+    responses((status = 200, body = RequestStory)))]
 pub(crate) async fn one(
     State(control): State<Control>,
     caller: Caller,

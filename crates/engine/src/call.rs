@@ -55,4 +55,7 @@ pub struct Wishes {
     pub park: Option<Duration>,
     /// How long the client itself waits for the response to begin.
     pub client_waits: Option<Duration>,
+    /// The request that a person has tried again with this one, as it was first asked. What is remembered of its
+    /// failure does not answer this one.
+    pub again: Option<Arc<Call>>,
 }

@@ -29,6 +29,8 @@ pub struct Snapshot {
     projects: HashMap<String, Arc<world::Project>>,
     /// Which project each key belongs to.
     keys: HashMap<String, String>,
+    /// The same of keys of which only the hash is known.
+    hashes: HashMap<[u8; 32], String>,
     routes: Mutex<HashMap<(Family, Reach), RoutesByProject>>,
 }
 
@@ -68,7 +70,13 @@ impl Snapshot {
             .projects
             .values()
             .flat_map(|project| project.keys.iter().map(|key| (key.expose().to_owned(), project.name.clone())));
+        let hashes = config
+            .projects
+            .values()
+            .flat_map(|project| project.key_hashes.iter().map(|hash| (*hash, project.name.clone())))
+            .collect();
         Ok(Self {
+            hashes,
             classifier,
             world: Arc::new(World::sharing(endpoints.clone())),
             endpoints,
@@ -86,7 +94,13 @@ impl Snapshot {
 
     /// The project a client's key belongs to.
     pub fn project_of_key(&self, key: &str) -> Option<&str> {
-        self.keys.get(key).map(String::as_str)
+        if let Some(project) = self.keys.get(key) {
+            return Some(project);
+        }
+        if self.hashes.is_empty() {
+            return None;
+        }
+        self.hashes.get(&crate::secrets::hash(key)).map(String::as_str)
     }
 
     /// What is known of each endpoint, in the configuration's order.
@@ -95,7 +109,7 @@ impl Snapshot {
     }
 
     /// What a project shares between its requests.
-    pub(crate) fn project(&self, name: &str) -> Option<&Arc<world::Project>> {
+    pub fn project(&self, name: &str) -> Option<&Arc<world::Project>> {
         self.projects.get(name)
     }
 
