@@ -102,11 +102,8 @@ pub(crate) async fn escalate(
         let message = "an average turn on that model does not fit what the budget leaves";
         return Err(Problem::new(http::StatusCode::CONFLICT, "over_budget", message));
     }
-    let climb = Climb {
-        reason: "manual".into(),
-        from_usd_micros: answer.from_usd_micros,
-        to_usd_micros: answer.to_usd_micros,
-    };
+    let climb =
+        Climb { reason: "manual".into(), from_usd_micros: answer.from_usd_micros, to_usd_micros: answer.to_usd_micros };
     let climbed = move_session(&control, &view, &way, Some(&to), climb).await?;
     answer.confirmed = true;
     answer.record = Some(EscalationRecord::of(climbed));
@@ -186,7 +183,8 @@ impl Way {
         let session = engine.open_session(&view.project, &view.session).ok_or_else(missing)?;
         let stored = control.stored().body(Space::Climb, &format!("{}/{}", view.project, view.session)).cloned();
         let turn = engine.last_turn(&view.project, &view.session);
-        let dialect = turn.as_ref().map_or(Dialect::OpenAi, |turn| steadfast_engine::dialect_of(turn.call.route.family));
+        let dialect =
+            turn.as_ref().map_or(Dialect::OpenAi, |turn| steadfast_engine::dialect_of(turn.call.route.family));
         let last = turn.and_then(|turn| turn.call.envelope.model.clone());
         let first = stored.as_ref().and_then(|stored| stored["asked"].as_str().map(str::to_owned));
         let asked = last.or(first).or_else(|| view.model.clone());
@@ -204,7 +202,10 @@ impl Way {
         match wanted {
             Some(name) => self.rungs.iter().find(|rung| *rung.name == *name).cloned().ok_or_else(|| {
                 let message = match self.rungs.is_empty() {
-                    true => format!("no ladder leads up from `{}`: [ladders] in the configuration names them", self.asked.name),
+                    true => format!(
+                        "no ladder leads up from `{}`: [ladders] in the configuration names them",
+                        self.asked.name
+                    ),
                     false => format!("`{name}` is not up the ladder from `{}`: there are {}", self.asked.name, names()),
                 };
                 Problem::invalid("to", message)

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use steadfast_config::{Loaded, Problems};
+use steadfast_core::Timestamp;
 use steadfast_core::breaker::{Mode, Override};
 use steadfast_core::policy::Policy;
 use steadfast_core::record::{Event, Record};
-use steadfast_core::Timestamp;
 use steadfast_engine::{Clock, Engine, EngineError, Listener, Snapshot};
 use steadfast_store::{Document, Expected, PutError, Store};
 use tokio::sync::{Semaphore, mpsc};
@@ -246,7 +246,8 @@ impl Control {
         for (endpoint, word) in words {
             let known = snapshot.world.endpoints().find(|(_, known)| *known.name == *endpoint);
             let stands = |known: &Override| known.mode == word.mode && known.reason == word.reason;
-            if known.is_some_and(|(_, known)| !known.breaker.current_override(now).is_some_and(|known| stands(&known))) {
+            if known.is_some_and(|(_, known)| !known.breaker.current_override(now).is_some_and(|known| stands(&known)))
+            {
                 self.engine().override_breaker(&endpoint, Some(word));
             }
         }
@@ -347,7 +348,8 @@ fn not_written(name: &str, error: &PutError) -> Problem {
             Problem::new(http::StatusCode::PRECONDITION_FAILED, "changed", format!("`{name}` is not stored"))
         }
         PutError::Conflict(Some(current)) => {
-            let message = format!("somebody else changed `{name}`: it has version {} now; read it again", current.version);
+            let message =
+                format!("somebody else changed `{name}`: it has version {} now; read it again", current.version);
             Problem::new(http::StatusCode::PRECONDITION_FAILED, "changed", message).about("if-match")
         }
         PutError::Store(error) => Problem::of_store(error),

@@ -12,7 +12,7 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use steadfast_config::{Config, policy_json, policy_toml};
-use steadfast_core::policy::TEMPLATES;
+use steadfast_core::policy::{Policy, TEMPLATES};
 use steadfast_core::recovery::Face;
 use steadfast_core::time::Words;
 use steadfast_core::{Failure, FailureKind};
@@ -252,7 +252,13 @@ pub(crate) async fn preview(
         Ok(loaded) => loaded,
         Err(problems) => {
             let problems = fields(Space::Policy, &name, &problems);
-            return Ok(Json(PolicyPreview { valid: false, problems, changes: Vec::new(), steps: Vec::new(), projects }));
+            return Ok(Json(PolicyPreview {
+                valid: false,
+                problems,
+                changes: Vec::new(),
+                steps: Vec::new(),
+                projects,
+            }));
         }
     };
     let (before, after) = (policy_json(&snapshot.config, &name), policy_json(&loaded.config, &name));
@@ -297,7 +303,10 @@ pub(crate) async fn simulate(
     let scenario = asked.scenario.clone();
     if !simulator.scenarios().iter().any(|(known, _)| *known == scenario) {
         let names: Vec<String> = simulator.scenarios().into_iter().map(|(name, _)| name).collect();
-        return Err(Problem::invalid("scenario", format!("there is no scenario `{scenario}`; there are {}", names.join(", "))));
+        return Err(Problem::invalid(
+            "scenario",
+            format!("there is no scenario `{scenario}`; there are {}", names.join(", ")),
+        ));
     }
     let run = tokio::task::spawn_blocking(move || simulator.run(&scenario, &policies)).await;
     let reports = run.map_err(|error| Problem::unavailable(error.to_string()))?.map_err(Problem::unavailable)?;
@@ -352,19 +361,21 @@ fn users(config: &Config, name: &str) -> Vec<String> {
 }
 
 /// What a policy does about each kind of failure that does not go away.
-fn steps(policy: &steadfast_core::policy::Policy) -> BTreeMap<&'static str, Vec<String>> {
-    let told = |kind: FailureKind| {
-        let failure = Failure::new(kind, "preview");
-        let preview = steadfast_core::preview::preview(policy, &failure, Face::GATEWAY);
-        let lines = preview.decisions.iter().map(|previewed| {
-            let decision = &previewed.decision;
-            let step = decision.step.replace('_', " ");
-            let wait = if decision.wait.is_zero() { String::new() } else { format!(" in {}", Words(decision.wait)) };
-            format!("{step}{wait}: {}", decision.reason)
-        });
-        (kind.as_str(), lines.collect())
-    };
+fn steps(policy: &Policy) -> BTreeMap<&'static str, Vec<String>> {
+    let told = |kind: FailureKind| (kind.as_str(), steps_about(policy, &Failure::new(kind, "preview")));
     FailureKind::ALL.into_iter().map(told).collect()
+}
+
+/// What a policy does about a failure that does not go away.
+pub(crate) fn steps_about(policy: &Policy, failure: &Failure) -> Vec<String> {
+    let preview = steadfast_core::preview::preview(policy, failure, Face::GATEWAY);
+    let lines = preview.decisions.iter().map(|previewed| {
+        let decision = &previewed.decision;
+        let step = decision.step.replace('_', " ");
+        let wait = if decision.wait.is_zero() { String::new() } else { format!(" in {}", Words(decision.wait)) };
+        format!("{step}{wait}: {}", decision.reason)
+    });
+    lines.collect()
 }
 
 /// Every leaf that differs. Lists are leaves: steps are read as a whole.
@@ -412,11 +423,13 @@ mod tests {
 
     #[test]
     fn what_differs_is_told_field_by_field() {
-        let before = json!({ "deadline": "10m", "breaker": { "failures": 5, "ratio": 0.5 }, "on": { "timeout": ["fallback"] } });
+        let before =
+            json!({ "deadline": "10m", "breaker": { "failures": 5, "ratio": 0.5 }, "on": { "timeout": ["fallback"] } });
         let after = json!({ "deadline": "10m", "breaker": { "failures": 7, "ratio": 0.5 }, "on": { "timeout": ["give_up"] }, "park": "1h" });
         let mut changes = Vec::new();
         compare("", &before, &after, &mut changes);
-        let told: Vec<String> = changes.iter().map(|change| format!("{} {} {}", change.field, change.before, change.after)).collect();
+        let told: Vec<String> =
+            changes.iter().map(|change| format!("{} {} {}", change.field, change.before, change.after)).collect();
         assert_eq!(told, ["breaker.failures 5 7", "on.timeout [\"fallback\"] [\"give_up\"]", "park null \"1h\""]);
     }
 

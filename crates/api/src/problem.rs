@@ -89,7 +89,9 @@ impl Problem {
     /// The store did not do what it was asked.
     pub fn of_store(error: &steadfast_store::Error) -> Self {
         match error {
-            steadfast_store::Error::Away(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_away", error.to_string()),
+            steadfast_store::Error::Away(_) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_away", error.to_string())
+            }
             steadfast_store::Error::Refused(_) => Self::new(StatusCode::BAD_REQUEST, "invalid", error.to_string()),
             steadfast_store::Error::Unreadable(_) => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", error.to_string())

@@ -251,7 +251,9 @@ impl RetryPolicy {
             "multiplier": self.backoff_multiplier,
             "cap": millis(self.max_backoff),
         });
-        for (error, kind) in ErrorType::ALL.into_iter().flat_map(|error| error.kinds().iter().map(move |kind| (error, *kind))) {
+        for (error, kind) in
+            ErrorType::ALL.into_iter().flat_map(|error| error.kinds().iter().map(move |kind| (error, *kind)))
+        {
             let (trigger, _) = policy.steps(&Failure::new(kind, "policy"));
             let named = document["on"][trigger.to_string()].as_array().cloned().unwrap_or_default();
             let is_retry = |step: &Value| step == "retry" || step.get("retry").is_some();
@@ -287,7 +289,10 @@ mod tests {
     fn the_documents_own_template_is_told_in_the_documents_own_shape() {
         let policy = steadfast_core::policy::template("escalating").unwrap();
         let told = RetryPolicy::of(&policy);
-        assert_eq!((told.max_retries, told.backoff_base, told.backoff_multiplier, told.max_backoff), (3, 1.0, 2.0, 30.0));
+        assert_eq!(
+            (told.max_retries, told.backoff_base, told.backoff_multiplier, told.max_backoff),
+            (3, 1.0, 2.0, 30.0)
+        );
         assert_eq!(told.retryable_errors, [ErrorType::RateLimit, ErrorType::ServerError, ErrorType::Timeout]);
         assert!(!told.auto_escalate);
     }

@@ -256,7 +256,8 @@ pub(crate) async fn found(
         return Ok(SessionView::of(control, detail.summary));
     }
     // One that came in this very moment is not stored yet.
-    let projects = project.map_or_else(|| control.snapshot().config.projects.keys().cloned().collect(), |one| vec![one]);
+    let projects =
+        project.map_or_else(|| control.snapshot().config.projects.keys().cloned().collect(), |one| vec![one]);
     let known = projects.into_iter().find(|project| control.engine().session(project, id).is_some());
     let project = known.ok_or_else(|| unknown(id))?;
     let summary = SessionSummary { session: id.to_owned(), project, ..SessionSummary::default() };

@@ -31,8 +31,7 @@ pub(crate) enum Space {
 pub(crate) struct Stored(BTreeMap<(Space, String), Document>);
 
 impl Space {
-    const ALL: [Self; 6] =
-        [Self::Policy, Self::Project, Self::Key, Self::Override, Self::Climb, Self::Acknowledged];
+    const ALL: [Self; 6] = [Self::Policy, Self::Project, Self::Key, Self::Override, Self::Climb, Self::Acknowledged];
 
     /// Its name in the store.
     pub(crate) const fn name(self) -> &'static str {

@@ -56,7 +56,7 @@ use steadfast_core::world::Session;
 use steadfast_dialect::{Framing, Operation as Asked};
 use tokio::sync::oneshot;
 
-pub use call::{Call, Wishes};
+pub use call::{Call, Wishes, new_request_id};
 pub use clock::Clock;
 pub use health::Checked;
 pub use live::{Batch, Found, Live};

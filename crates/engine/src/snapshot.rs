@@ -12,6 +12,7 @@ use steadfast_core::classify::Classifier;
 use steadfast_core::policy::VendorBoundary;
 use steadfast_core::route::{Model, Route};
 use steadfast_core::world::{self, World};
+use steadfast_core::{Evidence, Failure};
 use steadfast_dialect::{Family, Format};
 
 /// Routes are remembered up to this many names: clients choose the names.
@@ -101,6 +102,11 @@ impl Snapshot {
             return None;
         }
         self.hashes.get(&crate::secrets::hash(key)).map(String::as_str)
+    }
+
+    /// Tells what a failure is, by the rules of this configuration.
+    pub fn classify(&self, evidence: &Evidence<'_>) -> Failure {
+        self.classifier.classify(evidence)
     }
 
     /// What is known of each endpoint, in the configuration's order.

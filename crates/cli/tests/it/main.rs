@@ -12,6 +12,7 @@ mod serve;
 mod setup;
 mod simulate;
 mod tls;
+mod watch;
 mod why;
 
 use std::fs;

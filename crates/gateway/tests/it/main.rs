@@ -4,9 +4,11 @@
 
 mod alerts;
 mod api;
+mod control;
 mod harness;
 mod ops;
 mod owner;
+mod owners;
 mod plain;
 mod recovery;
 mod streams;
