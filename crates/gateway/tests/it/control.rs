@@ -235,7 +235,7 @@ async fn a_session_climbs_after_its_estimate_stays_there_over_a_restart_and_retu
     let answer = stage.send(with(post(Speaks::Messages.path(false), &other), "x-steadfast-session", "s1")).await;
     assert_eq!(answer.header("x-steadfast-model"), "claude-big", "it sticks over a restart");
     // The rung does not serve: the session returns, says so, and a restart does not bring the climb back.
-    stage.script("b", "model_unavailable");
+    stage.script("b", "model");
     let answer = stage.send(ask_in_s1()).await;
     assert_eq!(answer.header("x-steadfast-model"), "claude-one", "{}", answer.text());
     settle(&stage).await;
@@ -294,8 +294,11 @@ async fn lists_and_analytics_tell_what_happened() {
     assert_ne!(first["items"][0]["request"], second["items"][0]["request"]);
     let sessions = get(&stage, "/api/sessions?failed=true").await.json();
     assert_eq!((&sessions["items"][0]["session"], &sessions["items"][0]["can_retry"]), (&"s1".into(), &true.into()));
-    let alerts = get(&stage, "/api/alerts?open=true").await.json();
+    let alerts = get(&stage, "/api/alerts").await.json();
     assert_eq!(alerts["items"][0]["alert"], "chain_failed", "{alerts}");
+    assert!(alerts["items"][0]["resolved"].is_string(), "the next request was served: {alerts}");
+    let open = get(&stage, "/api/alerts?open=true").await.json();
+    assert_eq!(open["items"], json!([]));
     let id = alerts["items"][0]["id"].as_str().unwrap();
     let noted = send(&stage, Method::POST, &format!("/api/alerts/{id}/acknowledge"), json!({ "note": "on it" })).await;
     assert_eq!(noted.status, 200, "{}", noted.text());
