@@ -50,7 +50,7 @@ fn mcp(folder: &Folder, url: &str, questions: &[Value], settled: impl Fn(&Value)
     }
 }
 
-fn call(id: u32, tool: &str, arguments: Value) -> Value {
+fn call(id: u32, tool: &str, arguments: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
 }
 
@@ -61,12 +61,12 @@ fn an_agent_asks_why_its_request_failed_over_mcp() {
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-03-26" } }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
         json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }),
-        call(3, "which_models_are_healthy", json!({})),
-        call(4, "what_is_my_budget", json!({})),
-        call(5, "explain_error", json!({ "text": "overloaded_error: Overloaded", "status": 529 })),
+        call(3, "which_models_are_healthy", &json!({})),
+        call(4, "what_is_my_budget", &json!({})),
+        call(5, "explain_error", &json!({ "text": "overloaded_error: Overloaded", "status": 529 })),
         json!({ "jsonrpc": "2.0", "id": 6, "method": "resources/list" }),
-        call(7, "sing", json!({})),
-        call(8, "why_did_my_request_fail", json!({ "session": "s1" })),
+        call(7, "sing", &json!({})),
+        call(8, "why_did_my_request_fail", &json!({ "session": "s1" })),
     ];
     let text = |answer: &Value| answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned();
     let answers = mcp(&folder, &url, &questions, |last| text(last).contains("session"));
@@ -87,7 +87,7 @@ fn what_cannot_be_read_or_reached_is_told_to_the_agent() {
     let folder = Folder::new();
     let told = folder.pipe("no json\n\n", &["mcp", "--url", "http://127.0.0.1:9"]);
     assert!(told.stdout.contains("-32700"), "{told:?}");
-    let asked = format!("{}\n", call(1, "what_is_my_budget", json!({})));
+    let asked = format!("{}\n", call(1, "what_is_my_budget", &json!({})));
     let told = folder.pipe(&asked, &["mcp", "--url", "http://127.0.0.1:9"]);
     assert!(told.stdout.contains("no gateway answers") && told.stdout.contains("\"isError\":true"), "{told:?}");
     let told = folder.run(&["top", "--url", "127.0.0.1:9"]);
