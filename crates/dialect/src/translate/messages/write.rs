@@ -1,9 +1,9 @@
 //! Writing a request.
 
+use super::schema;
 use crate::translate::canon::{
     Effort, Media, Output, Part, Prompt, Role, Str, Thinking, ToolCall, ToolChoice, ToolResult, Turn,
 };
-use super::schema;
 use crate::translate::json_tool::JsonTool;
 use crate::translate::out::{self, Array, Object};
 use crate::translate::{Notes, Target, repair};

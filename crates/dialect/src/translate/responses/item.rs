@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::translate::canon::{Stop, Str, Tokens, ToolCall};
 use crate::translate::out::{self, Object};
-use crate::translate::{freeform, repair};
 use crate::translate::seal::FOREIGN;
+use crate::translate::{freeform, repair};
 
 /// What stands in every response.
 #[derive(Clone, Debug, Default)]

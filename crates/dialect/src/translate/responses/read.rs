@@ -3,11 +3,10 @@
 use crate::json::{Cursor, Kind, Text};
 use crate::translate::Notes;
 use crate::translate::canon::{
-    Effort, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice,
-    ToolResult,
+    Effort, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice, ToolResult,
 };
-use crate::translate::{freeform, out};
 use crate::translate::read::{Outcome, float, name, parts, raw, text, truth};
+use crate::translate::{freeform, out};
 
 pub(in crate::translate) fn read_request<'a>(body: &'a [u8], notes: &mut Notes) -> Outcome<Prompt<'a>> {
     let mut prompt = Prompt::default();
