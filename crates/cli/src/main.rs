@@ -7,7 +7,6 @@ mod cli;
 mod clients;
 mod commands;
 mod decisions;
-mod story;
 
 use std::process::ExitCode;
 
