@@ -16,6 +16,7 @@ use tokio::time::timeout_at;
 
 use crate::foreign::{self, Came, Foreign};
 use crate::operation::Operation;
+use crate::patience::Patience;
 use crate::request;
 use crate::snapshot::asked_in;
 use crate::trouble::Trouble;
@@ -59,6 +60,7 @@ pub(crate) struct Opened {
     pub(crate) body: Body,
     /// Content frames so far: about one token each, where the provider does not say.
     pub(crate) tokens_seen: u64,
+    patience: Patience,
 }
 
 /// The rest of a response, unpacked.
@@ -197,6 +199,7 @@ pub(crate) async fn begin(
         watch,
         body: answer,
         tokens_seen: 0,
+        patience: Patience::default(),
     }))
 }
 
@@ -226,6 +229,7 @@ async fn unfolded(
         translated: whole.translated,
         body: answer,
         tokens_seen: 0,
+        patience: Patience::default(),
     }))
 }
 
@@ -257,7 +261,7 @@ impl Opened {
             }
             let idle = operation.engine.clock.now() + operation.policy().timeouts.idle;
             let limit = idle.min(until);
-            let next = timeout_at(operation.engine.clock.tokio(limit), self.body.chunk()).await;
+            let next = self.patience.wait(operation.engine.clock.tokio(limit), self.body.chunk()).await;
             if self.upstream().is_whole()
                 && !matches!(next, Ok(Ok(Some(_))))
                 && let Some(end) = self.foreign.as_mut().and_then(|foreign| foreign.finish())

@@ -173,8 +173,13 @@ impl Shared {
 /// The thread: batch after batch to everybody.
 fn keep(log: Option<LogFiles>, shared: &Shared, clock: Clock) {
     step_back();
-    let mut everybody =
-        Everybody { log, alerts: Alerts::default(), owners: Owners::default(), listeners: Vec::new(), batch: Vec::new() };
+    let mut everybody = Everybody {
+        log,
+        alerts: Alerts::default(),
+        owners: Owners::default(),
+        listeners: Vec::new(),
+        batch: Vec::new(),
+    };
     let mut records = Vec::new();
     while let Some(orders) = shared.take(&mut records) {
         // Who wants to hear everything from now on hears what came with the wish.
