@@ -310,7 +310,7 @@ impl Opened {
         if self.upstream().is_whole() {
             return Ok(None);
         }
-        let words = "stream closed before the terminal event: the response ended prematurely".to_owned();
+        let words = "the stream has no terminal event".to_owned();
         Err(self.charged(operation, Trouble::transport(Transport::BodyCut, words).in_stream()))
     }
 

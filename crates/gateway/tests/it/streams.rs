@@ -196,6 +196,17 @@ async fn a_tool_call_arrives_whole_or_not_at_all() {
 }
 
 #[tokio::test]
+async fn a_stream_without_its_end_is_told_by_a_rule_of_our_own() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "end=5");
+    stage.send(Speaks::Messages.request(true)).await;
+    assert_eq!(
+        stage.events("decision", &["kind", "rule", "from"])[0].split(' ').take(2).collect::<Vec<_>>(),
+        ["stream_interrupted", "transport.body_cut"]
+    );
+}
+
+#[tokio::test]
 async fn silence_is_told_as_a_timeout_and_another_model_answers() {
     for fault in ["stall", "stall-after-headers", "stall=0"] {
         let stage = Stage::usual(&quick("")).await;
