@@ -12,6 +12,7 @@
 
 mod canon;
 mod chat;
+pub mod converse;
 mod freeform;
 mod gemini;
 mod json_tool;

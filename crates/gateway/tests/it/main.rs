@@ -5,10 +5,12 @@
 mod alerts;
 mod api;
 mod harness;
+mod limits;
 mod ops;
 mod owner;
 mod plain;
 mod recovery;
+mod shared;
 mod streams;
 mod traces;
 mod translate;
