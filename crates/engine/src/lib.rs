@@ -23,6 +23,7 @@ mod notify;
 mod operation;
 mod outliving;
 mod owners;
+mod patience;
 mod recall;
 mod recorder;
 mod relay;
