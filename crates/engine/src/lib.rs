@@ -66,7 +66,7 @@ pub use health::Checked;
 pub use limits::{LimitOf, RateStatus, Source, Unit};
 pub use live::{Batch, Found, Live};
 pub use log::{LogFiles, old};
-pub use lone::{Answering, Failed, Order, Piece};
+pub use lone::{Answering, Failed, Order};
 pub use recorder::Listener;
 pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
