@@ -11,8 +11,8 @@ use steadfast_core::FailureKind;
 use steadfast_dialect::{Family, Final, error};
 use steadfast_engine::{BrokeOff, REQUEST_ID, Relay};
 
-/// The body of every response.
-pub(crate) type Body = Either<Whole, Relay>;
+/// The body of every response: in one piece, as a provider sends it, or of the control API.
+pub(crate) type Body = Either<Whole, Either<Relay, steadfast_api::Body>>;
 
 /// A body in one piece, whose error is never made.
 pub(crate) type Whole = MapErr<Full<Bytes>, fn(Infallible) -> BrokeOff>;
@@ -48,6 +48,7 @@ impl Refusal {
             message: &self.message,
             retry_after_s: None,
             request_id,
+            limit: None,
         };
         let mut response = json(self.status, error::body(family, &words));
         if let Ok(id) = HeaderValue::from_str(request_id) {

@@ -6,15 +6,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Request;
+use http_body_util::Either;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use steadfast_api::{Api, Door};
 use steadfast_engine::Engine;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::caller::Door;
+use crate::room::{Place, Room};
 use crate::workers::Workers;
 use crate::{own, proxy};
 
@@ -27,6 +31,9 @@ const CUT_TIME: Duration = Duration::from_secs(1);
 /// The largest head of a request; agents send a few kilobytes.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 
+/// Ten times as many agents as one machine runs. Each costs some tens of kilobytes while it streams.
+pub const CONNECTIONS_MAX: usize = 8192;
+
 /// What the server itself is set to.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -38,6 +45,8 @@ pub struct Settings {
     pub head_time: Duration,
     /// A client that sends nothing for this long in the middle of its body has gone.
     pub body_idle: Duration,
+    /// Connections of clients that are served at once; more are refused.
+    pub connections_max: usize,
 }
 
 /// A gateway that listens.
@@ -54,6 +63,7 @@ struct Serving {
     engine: Arc<Engine>,
     door: Door,
     settings: Settings,
+    api: Option<Api>,
 }
 
 /// Why a gateway cannot listen.
@@ -81,6 +91,7 @@ impl Default for Settings {
             drain: Duration::from_secs(30),
             head_time: Duration::from_secs(30),
             body_idle: Duration::from_secs(60),
+            connections_max: CONNECTIONS_MAX,
         }
     }
 }
@@ -96,7 +107,14 @@ impl Gateway {
         }
         let listener = TcpListener::bind(address).await.map_err(|source| BindError::Listen { address, source })?;
         let address = listener.local_addr().map_err(|source| BindError::Listen { address, source })?;
-        Ok(Self { listener, address, serving: Serving { engine, door, settings } })
+        Ok(Self { listener, address, serving: Serving { engine, door, settings, api: None } })
+    }
+
+    /// The same with the control API below `/api/`.
+    #[must_use]
+    pub fn with_api(mut self, api: Api) -> Self {
+        self.serving.api = Some(api);
+        self
     }
 
     /// Where it listens.
@@ -118,12 +136,16 @@ impl Gateway {
     async fn accept(self, workers: Option<Workers>, stop: impl Future<Output = ()>) {
         // Every connection holds a receiver while it lives, with what it logs at its end.
         let (phase, _) = watch::channel(Phase::Serving);
+        let mut room = Room::new(self.serving.settings.connections_max);
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => self.serving.begin(stream, workers.as_ref(), phase.subscribe()),
+                    Ok((stream, _)) => match room.take() {
+                        Some(place) => self.serving.begin(stream, workers.as_ref(), phase.subscribe(), place),
+                        None => room.refuse(stream),
+                    },
                     Err(error) => {
                         // Out of file handles, most likely: those who are here go on.
                         tracing::warn!(%error, "cannot accept a connection");
@@ -148,13 +170,16 @@ impl Gateway {
 
 impl Serving {
     /// Begins to serve a connection, on a worker where there are some.
-    fn begin(&self, stream: TcpStream, workers: Option<&Workers>, phase: watch::Receiver<Phase>) {
+    fn begin(&self, stream: TcpStream, workers: Option<&Workers>, phase: watch::Receiver<Phase>, place: Place) {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY");
         }
         let serving = self.clone();
         let Some(workers) = workers else {
-            tokio::spawn(serving.connection(stream, phase));
+            tokio::spawn(async move {
+                serving.connection(stream, phase).await;
+                drop(place);
+            });
             return;
         };
         match stream.into_std() {
@@ -163,6 +188,7 @@ impl Serving {
                     Ok(stream) => serving.connection(stream, phase).await,
                     Err(error) => tracing::warn!(%error, "cannot take over a connection"),
                 }
+                drop(place);
             }),
             Err(error) => tracing::warn!(%error, "cannot hand a connection over"),
         }
@@ -174,11 +200,15 @@ impl Serving {
         stream: TcpStream,
         mut phase: watch::Receiver<Phase>,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let Self { engine, door, settings } = self;
-        let service = service_fn(move |request| {
+        let Self { engine, door, settings, api } = self;
+        let service = service_fn(move |request: Request<Incoming>| {
             let engine = Arc::clone(&engine);
+            let api = api.as_ref().filter(|_| Api::serves(request.uri().path())).cloned();
             // Boxed: a connection keeps the room of this future for good, also while an answer streams.
             Box::pin(async move {
+                if let Some(api) = api {
+                    return Ok(api.answer(request, door).await.map(|body| Either::Right(Either::Right(body))));
+                }
                 Ok::<_, Infallible>(match own::answer(&request, &engine, door) {
                     Some(response) => response,
                     None => proxy::answer(request, &engine, door, &settings).await,

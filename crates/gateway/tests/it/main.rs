@@ -3,11 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod alerts;
+mod api;
+mod control;
 mod harness;
+mod limits;
 mod ops;
 mod owner;
+mod owners;
 mod plain;
 mod recovery;
+mod shared;
 mod streams;
 mod traces;
 mod translate;
