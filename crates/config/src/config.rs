@@ -13,6 +13,7 @@ use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, VendorBoundary};
 use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Route, Served};
 
+use crate::agents::Agent;
 use crate::clients::{self, Client};
 use crate::models;
 use crate::secret::Secret;
@@ -39,7 +40,7 @@ pub struct Config {
     pub clients: Vec<Arc<Client>>,
     /// The user's own classification, in order.
     pub rules: Vec<UserRule>,
-    /// How to start agents.
+    /// How to start agents: the known ones and the file's own.
     pub agents: BTreeMap<String, Agent>,
     /// Services to look after.
     pub services: BTreeMap<String, Service>,
@@ -145,13 +146,6 @@ pub struct Project {
     pub enabled: bool,
 }
 
-/// How to start an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Agent {
-    /// The program and its arguments; never empty.
-    pub command: Vec<String>,
-}
-
 /// A service to look after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
@@ -161,6 +155,8 @@ pub struct Service {
     pub start: Vec<String>,
     /// The rest between two restarts.
     pub cooldown: Duration,
+    /// How long it may take to be well after a start.
+    pub settle: Duration,
     /// Run after every start; may be empty.
     pub register: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What the faces need: addresses, stores, agents, services, the council.
+//! What the faces need: addresses, stores, the council.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,8 +9,9 @@ use steadfast_core::policy::Policy;
 
 use super::models::{Catalogued, member_chain};
 use super::policies::Policies;
+use super::tasks::check_command;
 use super::{Vault, missing};
-use crate::config::{Agent, Alerts, Council, DecisionLog, Endpoint, Member, Service, Store};
+use crate::config::{Alerts, Council, DecisionLog, Endpoint, Member, Store};
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::RawConfig;
@@ -45,73 +46,6 @@ pub(super) fn listen(raw: &RawConfig, token: Option<&Secret>, report: &Report<'_
 pub(super) fn admin_token(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Secret> {
     let reference = raw.admin.as_ref()?.token.as_ref()?;
     vault.fetch(reference, &Path::of("admin").key("token"), report)
-}
-
-pub(super) fn agents(raw: &RawConfig, report: &Report<'_>) -> BTreeMap<String, Agent> {
-    let mut agents = BTreeMap::new();
-    for (name, raw) in raw.agents.iter().flat_map(|agents| &agents.0) {
-        let at = Path::of("agents").key(name);
-        let Some(command) = &raw.command else {
-            missing(report, &at, "command", "the program and its arguments: [\"claude\", \"-p\", \"{task}\"]");
-            continue;
-        };
-        let at = at.key("command");
-        check_command(command, &["task", "model", "session", "project"], &at, report);
-        if !command.iter().any(|part| part.contains("{task}")) {
-            report.warn(&at, "the agent is never told its task", "put \"{task}\" where the task belongs");
-        }
-        agents.insert(name.clone(), Agent { command: command.clone() });
-    }
-    agents
-}
-
-pub(super) fn services(raw: &RawConfig, report: &Report<'_>) -> BTreeMap<String, Service> {
-    const COOLDOWN: Duration = Duration::from_secs(10);
-    let mut services = BTreeMap::new();
-    for (name, raw) in raw.services.iter().flat_map(|services| &services.0) {
-        let at = Path::of("services").key(name);
-        for (key, command) in [("start", &raw.start), ("register", &raw.register)] {
-            if let Some(command) = command {
-                check_command(command, &["project"], &at.key(key), report);
-            }
-        }
-        if raw.health.is_none() && raw.start.is_none() && !report.refused_below(&at) {
-            report.refuse(
-                &at,
-                format!("the service `{name}` has nothing to watch"),
-                "a `health` address or a `start` command",
-            );
-        }
-        let cooldown = raw.cooldown.map_or(COOLDOWN, |wait| wait.0);
-        if !(Duration::from_secs(1)..=Duration::from_secs(24 * 60 * 60)).contains(&cooldown) {
-            report.refuse(&at.key("cooldown"), "`cooldown` must be between 1s and 24h", "\"10s\"");
-        }
-        let service = Service {
-            health: raw.health.as_ref().map(|url| url.0.clone()),
-            start: raw.start.clone().unwrap_or_default(),
-            cooldown,
-            register: raw.register.clone().unwrap_or_default(),
-        };
-        services.insert(name.clone(), service);
-    }
-    services
-}
-
-/// Reports a command that cannot be run, and placeholders that nothing fills in.
-fn check_command(command: &[String], placeholders: &[&str], at: &Path, report: &Report<'_>) {
-    if command.first().is_none_or(|program| program.trim().is_empty()) {
-        report.refuse(at, "the command names no program", "[\"program\", \"argument\", …]");
-    }
-    for (index, part) in command.iter().enumerate() {
-        for open in part.split('{').skip(1) {
-            let Some((name, _)) = open.split_once('}') else { continue };
-            let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            if is_name && !placeholders.contains(&name) {
-                let help = report.suggest(name, placeholders.iter().copied());
-                report.warn(&at.index(index), format!("nothing fills in `{{{name}}}`"), help);
-            }
-        }
-    }
 }
 
 /// The policy of the council, where there is a council.
