@@ -30,6 +30,17 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "steadfast-supervisor",
+        &[
+            "steadfast-core",
+            "steadfast-config",
+            "steadfast-dialect",
+            "steadfast-engine",
+            "steadfast-http1",
+            "steadfast-store",
+        ],
+    ),
+    (
         "steadfast-gateway",
         &[
             "steadfast-api",
@@ -54,6 +65,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-http1",
             "steadfast-sim",
             "steadfast-store",
+            "steadfast-supervisor",
         ],
     ),
 ];

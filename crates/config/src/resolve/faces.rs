@@ -1,6 +1,5 @@
 //! What the faces need: addresses, stores, the council.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
