@@ -10,9 +10,12 @@ use crate::commands::demo::DemoArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::fake::FakeArgs;
+use crate::commands::guard::GuardArgs;
+use crate::commands::run::RunArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::setup::SetupArgs;
 use crate::commands::simulate::SimulateArgs;
+use crate::commands::spawn::SpawnArgs;
 use crate::commands::why::WhyArgs;
 
 /// Keeps AI agents working when models, networks and processes fail.
@@ -49,6 +52,10 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Serve the gateway: point your clients at it
     Serve(ServeArgs),
+    /// Run a command or an agent, and keep it working until it is done
+    Run(RunArgs),
+    /// Run many tasks at once, and keep each working until it is done
+    Spawn(SpawnArgs),
     /// Point a client at the gateway: print the lines, or write them
     Setup(SetupArgs),
     /// Check that everything between a client and its models is in order
@@ -63,6 +70,9 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Play a provider that fails by script, to test clients and gateways against
     Fake(FakeArgs),
+    /// End what a supervisor leaves behind
+    #[command(hide = true)]
+    Guard(GuardArgs),
 }
 
 fn setting(written: &str) -> Result<Setting, String> {

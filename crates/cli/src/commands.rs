@@ -5,9 +5,12 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fake;
+pub(crate) mod guard;
+pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod simulate;
+pub(crate) mod spawn;
 pub(crate) mod why;
 
 use std::io::{self, Write as _};
@@ -33,6 +36,9 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Simulate(args) => simulate::run(args, &cli.sources),
         Command::Config(args) => config::run(args, &cli.sources),
         Command::Fake(args) => fake::run(args, &cli.sources),
+        Command::Run(args) => run::run(args, &cli.sources),
+        Command::Spawn(args) => spawn::run(args, &cli.sources),
+        Command::Guard(args) => guard::run(args, &cli.sources),
     }
 }
 

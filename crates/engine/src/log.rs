@@ -60,7 +60,7 @@ impl LogFiles {
     }
 
     /// Writes lines and says how many were lost; trouble is said when it begins and when it ends.
-    pub(crate) fn write_all(&mut self, records: &[Record]) -> u64 {
+    pub fn write_all(&mut self, records: &[Record]) -> u64 {
         let mut lost = 0;
         let mut last = Ok(());
         for record in records {
@@ -79,14 +79,27 @@ impl LogFiles {
         lost
     }
 
+    /// Writes text that is no record, at once: whole lines.
+    pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.make_room(lines.len() as u64)?;
+        self.out.write_all(lines)?;
+        self.bytes += lines.len() as u64;
+        self.out.flush()
+    }
+
     fn write(&mut self, record: &Record) -> io::Result<()> {
         self.line.clear();
         record.write_line(&mut self.line);
-        if self.bytes > 0 && self.bytes + self.line.len() as u64 > self.rotate_bytes {
-            self.rotate()?;
-        }
+        self.make_room(self.line.len() as u64)?;
         self.out.write_all(&self.line)?;
         self.bytes += self.line.len() as u64;
+        Ok(())
+    }
+
+    fn make_room(&mut self, bytes: u64) -> io::Result<()> {
+        if self.bytes > 0 && self.bytes + bytes > self.rotate_bytes {
+            self.rotate()?;
+        }
         Ok(())
     }
 

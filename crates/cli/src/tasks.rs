@@ -1,0 +1,224 @@
+//! What `run`, `spawn` and `tasks` share: how a task is written on the command line, what it is run with, and who is
+//! told about it.
+
+pub(crate) mod tell;
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+use steadfast_config::{Config, parse_duration};
+use steadfast_supervisor::process::Stop;
+use steadfast_supervisor::{Fleet, Task};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::clients::Base;
+use crate::commands::doctor::probe;
+use crate::commands::{environment, load_or_refuse, report, talk};
+use crate::decisions;
+
+/// Our own gateway on this machine answers at once or is not there.
+const GATEWAY_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How a task is to be done; the same for `run` and `spawn`.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TaskArgs {
+    /// The agent: claude, codex, gemini, opencode, openclaw, or one of [agents] in the configuration
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+
+    /// The model to begin with [default: the agent's own choice]
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// Where to fall back to, in order: MODEL or AGENT:MODEL [default: the configuration's chain]
+    #[arg(long, value_name = "MODEL,…", value_delimiter = ',')]
+    pub(crate) chain: Option<Vec<String>>,
+
+    /// What the task is called
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) label: Option<String>,
+
+    /// The policy [default: the project's]
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+
+    /// The project it belongs to [default: default]
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+
+    /// The session its model calls belong to [default: one of its own]
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+
+    /// Where it runs [default: here]
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+
+    /// How often a rate limit is retried [default: as the policy says]
+    #[arg(long, value_name = "COUNT")]
+    retries: Option<u32>,
+
+    /// How long to wait between retries [default: as the policy says]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    retry_delay: Option<f64>,
+
+    /// How long one attempt may take [default: the agent's, 2h]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    timeout: Option<f64>,
+
+    /// How long an attempt may write nothing [default: the agent's, 15m]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    silence: Option<f64>,
+
+    /// How long a run may take with all its attempts [default: 24h]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    deadline: Option<f64>,
+
+    /// What it may cost in dollars, as far as the agent tells
+    #[arg(long, value_name = "USD")]
+    budget: Option<f64>,
+
+    /// The address of the gateway that agents are pointed at [default: this configuration's, where it runs]
+    #[arg(long, value_name = "URL", conflicts_with = "no_gateway")]
+    gateway: Option<String>,
+
+    /// Leave agents where they are pointed, also where the gateway runs
+    #[arg(long)]
+    no_gateway: bool,
+
+    /// Write JSON lines: one for everything that happens, the result last
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Say nothing about attempts and decisions
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Everything tasks are run with.
+pub(crate) struct Stage {
+    pub(crate) fleet: Arc<Fleet>,
+    pub(crate) log: tell::Log,
+    /// Ends what is left when this process is killed.
+    pub(crate) _guard: Option<std::process::Child>,
+}
+
+impl TaskArgs {
+    /// A task with everything the command line says, for a prompt or a command.
+    pub(crate) fn task(&self, command: &[String]) -> Task {
+        let (command, arguments) = match self.agent {
+            Some(_) => (Vec::new(), command.to_vec()),
+            None => (command.to_vec(), Vec::new()),
+        };
+        Task {
+            agent: self.agent.clone().unwrap_or_default(),
+            command,
+            arguments,
+            model: self.model.clone(),
+            chain: self.chain.clone(),
+            label: self.label.clone().unwrap_or_default(),
+            policy: self.policy.clone(),
+            project: self.project.clone(),
+            session: self.session.clone(),
+            folder: self.folder.clone(),
+            max_retries: self.retries,
+            retry_delay: self.retry_delay,
+            timeout: self.timeout,
+            silence: self.silence,
+            deadline: self.deadline,
+            budget_usd: self.budget,
+            ..Task::default()
+        }
+    }
+
+    /// Prepares to run tasks; `None` where the configuration cannot be used, which has been said.
+    pub(crate) fn stage(&self, sources: &crate::cli::SourceArgs) -> anyhow::Result<Option<Stage>> {
+        let Some(loaded) = load_or_refuse(sources) else { return Ok(None) };
+        if !self.quiet {
+            report(&loaded.warnings);
+        }
+        let mut config = loaded.config;
+        let environment = environment();
+        if let Err(error) = decisions::with_default(&mut config, &environment) {
+            talk(&format!("there will be no decision log: {error:#}"));
+        }
+        let state = decisions::state_folder(&environment);
+        let folder = state.clone().unwrap_or_else(std::env::temp_dir).join("attempts");
+        let log = tell::Log::open(&config, state.as_deref());
+        let gateway = self.gateway(&config);
+        let fleet = Arc::new(Fleet::new(Arc::new(config), gateway, folder)?);
+        let guard = guard(&fleet.id).inspect_err(|error| talk(&format!("nobody watches over this process: {error:#}")));
+        Ok(Some(Stage { fleet, log, _guard: guard.ok() }))
+    }
+
+    /// Where the gateway is, where it runs.
+    fn gateway(&self, config: &Config) -> Option<String> {
+        if self.no_gateway || !config.enabled {
+            return None;
+        }
+        if let Some(url) = &self.gateway {
+            return Some(url.trim_end_matches('/').to_owned());
+        }
+        let answer = probe::get(config.listen, "/health", "", GATEWAY_PATIENCE).ok()?;
+        // Somebody else may listen there.
+        let ours = answer.status == 200 && answer.body.contains("steadfast");
+        ours.then(|| Base::new(config.listen, None).as_str().to_owned())
+    }
+}
+
+/// Starts the process that ends everything of this supervisor when it is killed itself.
+fn guard(id: &str) -> anyhow::Result<std::process::Child> {
+    let own = std::env::current_exe().context("cannot find this program")?;
+    let mut command = std::process::Command::new(own);
+    command.args(["guard", id]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().context("cannot start the guard")
+}
+
+/// The first Ctrl-C, SIGTERM or SIGHUP asks politely, the second ends everything.
+pub(crate) fn stop_signal() -> anyhow::Result<watch::Receiver<Stop>> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    let mut hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
+    let (stop, stopped) = watch::channel(Stop::No);
+    tokio::spawn(async move {
+        for wanted in [Stop::Politely, Stop::Firmly] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            if wanted == Stop::Politely {
+                talk("stopping; once more ends it at once");
+            }
+            stop.send_replace(wanted);
+        }
+        std::future::pending::<()>().await;
+    });
+    Ok(stopped)
+}
+
+/// The text of a task from a file, or from standard input for `-`.
+pub(crate) fn read_task(path: &Path) -> anyhow::Result<String> {
+    const BYTES_MAX: u64 = 16 << 20;
+    use std::io::Read as _;
+    let mut text = String::new();
+    let mut take = |reader: &mut dyn std::io::Read| reader.take(BYTES_MAX).read_to_string(&mut text);
+    if path == Path::new("-") {
+        take(&mut std::io::stdin().lock()).context("cannot read standard input")?;
+    } else {
+        let mut file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        take(&mut file).with_context(|| format!("cannot read {}", path.display()))?;
+    }
+    ensure!(!text.trim().is_empty(), "{} is empty: there is no task in it", path.display());
+    Ok(text)
+}
+
+fn seconds(written: &str) -> Result<f64, String> {
+    let help = || format!("`{written}` is not a duration such as 90s, 15m or 1h30m");
+    parse_duration(written).map(|duration| duration.as_secs_f64()).ok_or_else(help)
+}
