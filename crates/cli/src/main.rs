@@ -7,7 +7,6 @@ mod cli;
 mod clients;
 mod commands;
 mod decisions;
-mod story;
 mod tasks;
 
 use std::process::ExitCode;

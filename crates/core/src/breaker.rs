@@ -530,6 +530,17 @@ impl Default for Settings {
     }
 }
 
+impl Mode {
+    /// The mode's name, as logs and APIs write it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::ForcedOpen => "forced_open",
+            Self::ForcedClosed => "forced_closed",
+            Self::Shadow => "shadow",
+        }
+    }
+}
+
 impl State {
     /// The state's name, as logs and APIs write it.
     pub const fn name(&self) -> &'static str {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use steadfast_config::{Endpoint, Health as Settings};
 use steadfast_core::health::{Health, Ping, Verdict};
-use steadfast_core::{Transport, world};
+use steadfast_core::{Timestamp, Transport, world};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -36,7 +36,21 @@ pub(crate) struct Checks(Mutex<Vec<Check>>);
 struct Check {
     known: Arc<world::Endpoint>,
     endpoint: Endpoint,
+    found: Arc<Mutex<Option<Checked>>>,
     task: JoinHandle<()>,
+}
+
+/// What the health checks of an endpoint have found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Checked {
+    /// When it was last asked.
+    pub at: Timestamp,
+    /// Whether it may be given work.
+    pub healthy: bool,
+    /// The share of recent questions that failed.
+    pub failure_share: f64,
+    /// The average time of its answers.
+    pub latency: Option<Duration>,
 }
 
 impl Drop for Check {
@@ -56,18 +70,16 @@ impl Checks {
                 |check: &Check| Arc::ptr_eq(&check.known, known) && same_question(&check.endpoint, endpoint);
             checks.push(match before.iter().position(unchanged) {
                 Some(position) => before.swap_remove(position),
-                None => Check {
-                    known: Arc::clone(known),
-                    endpoint: endpoint.clone(),
-                    task: tokio::spawn(ask(
-                        Arc::downgrade(engine),
-                        Arc::clone(known),
-                        endpoint.clone(),
-                        settings.clone(),
-                    )),
-                },
+                None => Check::start(engine, known, endpoint, settings),
             });
         }
+    }
+
+    /// What the checks of this endpoint have found, where it has some and they have been made.
+    pub(crate) fn found(&self, endpoint: &str) -> Option<Checked> {
+        let checks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let check = checks.iter().find(|check| *check.known.name == *endpoint)?;
+        *check.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks nobody any more.
@@ -76,12 +88,36 @@ impl Checks {
     }
 }
 
+impl Check {
+    fn start(engine: &Arc<Engine>, known: &Arc<world::Endpoint>, endpoint: &Endpoint, settings: &Settings) -> Self {
+        let found = Arc::default();
+        let asking = Asking {
+            engine: Arc::downgrade(engine),
+            known: Arc::clone(known),
+            endpoint: endpoint.clone(),
+            settings: settings.clone(),
+            found: Arc::clone(&found),
+        };
+        Self { known: Arc::clone(known), endpoint: endpoint.clone(), found, task: tokio::spawn(ask(asking)) }
+    }
+}
+
+/// What a check needs to be made again and again.
+struct Asking {
+    engine: Weak<Engine>,
+    known: Arc<world::Endpoint>,
+    endpoint: Endpoint,
+    settings: Settings,
+    found: Arc<Mutex<Option<Checked>>>,
+}
+
 /// Address, credential and breaker are the same where what is known of the endpoint was kept.
 fn same_question(one: &Endpoint, other: &Endpoint) -> bool {
     one.health == other.health && one.headers == other.headers && one.http2 == other.http2
 }
 
-async fn ask(engine: Weak<Engine>, known: Arc<world::Endpoint>, endpoint: Endpoint, settings: Settings) {
+async fn ask(asking: Asking) {
+    let Asking { engine, known, endpoint, settings, found } = asking;
     let mut health = Health::pinged_every(settings.every, UNHEALTHY_SHARE);
     let mut before = Verdict::Healthy;
     let mut tick = interval(settings.every);
@@ -94,6 +130,12 @@ async fn ask(engine: Weak<Engine>, known: Arc<world::Endpoint>, endpoint: Endpoi
         let now = engine.clock.now();
         health.record(ping, now);
         let verdict = health.verdict(now);
+        *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(Checked {
+            at: engine.clock.wall(),
+            healthy: verdict == Verdict::Healthy,
+            failure_share: health.failure_rate(now).unwrap_or(0.0),
+            latency: health.latency(),
+        });
         // The next verdict is due in time, even if its answer takes as long as it may.
         let until = now + settings.every * 2 + answer_time;
         if let Some(transition) = known.breaker.checked(verdict, until, now) {

@@ -20,6 +20,7 @@ mod metrics;
 mod notify;
 mod operation;
 mod outliving;
+mod owners;
 mod recall;
 mod recorder;
 mod relay;
@@ -45,7 +46,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use steadfast_config::{Config, DecisionLog, Dialect};
 use steadfast_core::FailureKind;
-use steadfast_core::breaker::Transition;
+use steadfast_core::breaker::{Override, Transition};
 use steadfast_core::cost::Usage;
 use steadfast_core::decision::Decision;
 use steadfast_core::record::{Event, Place, Record};
@@ -56,6 +57,7 @@ use tokio::sync::oneshot;
 
 pub use call::{Call, Wishes};
 pub use clock::Clock;
+pub use health::Checked;
 pub use live::{Batch, Found, Live};
 pub use log::{LogFiles, old};
 pub use recorder::Listener;
@@ -317,8 +319,36 @@ impl Engine {
         self.recorder.listen(listener);
     }
 
-    pub(crate) fn record(&self, record: Record) {
+    /// Takes note of something that happened; never waits.
+    pub fn record(&self, record: Record) {
         self.recorder.record(record);
+    }
+
+    /// What the health checks of an endpoint have found, where it has some.
+    pub fn checked(&self, endpoint: &str) -> Option<Checked> {
+        self.checks.found(endpoint)
+    }
+
+    /// Puts a person's word over a breaker's own, or takes it back, and says so; `false` where there is no such
+    /// endpoint.
+    pub fn override_breaker(&self, endpoint: &str, word: Option<Override>) -> bool {
+        let snapshot = self.snapshot();
+        let Some(known) = snapshot.known_endpoints().iter().find(|known| *known.name == *endpoint) else {
+            return false;
+        };
+        let (state, reason) = match &word {
+            Some(word) => (word.mode.name(), Some(word.reason.clone().into())),
+            None => ("automatic", None),
+        };
+        known.breaker.set_override(word);
+        self.record(Record {
+            about: Some(Arc::clone(&known.name)),
+            state: Some(state.into()),
+            reason,
+            ..Record::new(self.clock.wall(), Event::Breaker, Arc::default())
+        });
+        tracing::info!(endpoint, state, "a person changed a breaker");
+        true
     }
 
     pub(crate) fn tracer(&self) -> Guard<Option<Arc<Tracer>>> {

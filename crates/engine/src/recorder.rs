@@ -20,6 +20,7 @@ use crate::alerts::Alerts;
 use crate::clock::Clock;
 use crate::live::Live;
 use crate::log::LogFiles;
+use crate::owners::Owners;
 
 /// Records under way; half a second of them at full load.
 const QUEUED_MAX: usize = 32 * 1024;
@@ -169,9 +170,14 @@ impl Shared {
 fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
     step_back();
     let mut alerts = Alerts::default();
+    let mut owners = Owners::default();
     let mut listeners: Vec<Box<dyn Listener>> = Vec::new();
     let mut batch = Vec::new();
     while let Some(orders) = shared.take(&mut batch) {
+        // Who wants to hear everything from now on hears what came with the wish.
+        let (joining, orders): (Vec<Order>, Vec<Order>) =
+            orders.into_iter().partition(|order| matches!(order, Order::Listen(_)));
+        listeners.extend(joining.into_iter().filter_map(Order::listener));
         let told = alerts.look(&batch, clock.wall());
         for alert in &told {
             let text = alert.reason.as_deref().unwrap_or_default();
@@ -184,6 +190,7 @@ fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
         if !batch.is_empty() {
             let lost = log.as_mut().map_or(0, |log| log.write_all(&batch));
             shared.lost.fetch_add(lost, Ordering::Relaxed);
+            owners.tag(&mut batch);
             let batch: Arc<[Record]> = batch.drain(..).collect();
             for listener in &mut listeners {
                 listener.hear(&batch);
@@ -193,7 +200,7 @@ fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
         for order in orders {
             match order {
                 Order::Log(files) => log = files,
-                Order::Listen(listener) => listeners.push(listener),
+                Order::Listen(_) => {}
                 Order::Flush(done) => drop(done.send(())),
             }
         }
@@ -206,6 +213,15 @@ fn step_back() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::debug!(%error, "cannot lower the priority of the recorder");
+    }
+}
+
+impl Order {
+    fn listener(self) -> Option<Box<dyn Listener>> {
+        match self {
+            Self::Listen(listener) => Some(listener),
+            Self::Log(_) | Self::Flush(_) => None,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use steadfast_api::Door;
 use steadfast_config::{Client, DEFAULT_PROJECT, parse_duration};
 use steadfast_core::FailureKind;
 use steadfast_core::policy::{StreamMode, limits};
@@ -39,15 +40,6 @@ pub(crate) struct Caller {
     pub(crate) credential: HeaderMap,
     /// The query without a key.
     pub(crate) query: Option<String>,
-}
-
-/// Whether anybody who reaches us may call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
-    /// Only this machine does.
-    Open,
-    /// The network does: a project's key or the admin token is needed.
-    Locked,
 }
 
 /// The program that calls: by the name it is given, or by what it sends.

@@ -11,8 +11,8 @@ use steadfast_core::FailureKind;
 use steadfast_dialect::{Family, Final, error};
 use steadfast_engine::{BrokeOff, REQUEST_ID, Relay};
 
-/// The body of every response.
-pub(crate) type Body = Either<Whole, Relay>;
+/// The body of every response: in one piece, as a provider sends it, or of the control API.
+pub(crate) type Body = Either<Whole, Either<Relay, steadfast_api::Body>>;
 
 /// A body in one piece, whose error is never made.
 pub(crate) type Whole = MapErr<Full<Bytes>, fn(Infallible) -> BrokeOff>;

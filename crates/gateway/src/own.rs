@@ -1,11 +1,12 @@
 //! The gateway's own paths: alive, ready, counted.
 
 use http::{Request, Response, StatusCode};
+use steadfast_api::Door;
 use steadfast_config::Credential;
 use steadfast_dialect::Family;
 use steadfast_engine::Engine;
 
-use crate::caller::{Door, same, without_scheme};
+use crate::caller::{same, without_scheme};
 use crate::edge::{Body, json, with_type};
 use crate::proxy::refuse_strangers;
 
@@ -39,7 +40,7 @@ const GREETING: &str = "Steadfast is running. Point your clients at this address
   OpenAI:    base URL + /v1     (OPENAI_BASE_URL)
   Anthropic: base URL           (ANTHROPIC_BASE_URL)
   Gemini:    base URL           (GOOGLE_GEMINI_BASE_URL)
-Also here: /health /ready /metrics
+Also here: /health /ready /metrics /api/openapi.json
 ";
 
 /// Ready means that somebody could be served: an endpoint whose breaker admits and whose key is there.

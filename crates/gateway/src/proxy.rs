@@ -8,12 +8,13 @@ use http::header::{HeaderName, ORIGIN};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Either};
 use hyper::body::{Body as _, Incoming};
+use steadfast_api::Door;
 use steadfast_core::FailureKind;
 use steadfast_dialect::{Envelope, Family, Request as Asked, Route};
 use steadfast_engine::{Call, Engine, Reply, ReplyBody};
 use tokio::time::timeout;
 
-use crate::caller::{self, Door};
+use crate::caller;
 use crate::edge::{Body, Refusal, whole};
 use crate::prefix::{self, Prefix};
 use crate::server::Settings;
@@ -126,7 +127,7 @@ async fn read(
 fn respond(reply: Reply) -> Response<Body> {
     let mut response = Response::new(match reply.body {
         ReplyBody::Whole(bytes) => whole(bytes),
-        ReplyBody::Stream(relay) => Either::Right(relay),
+        ReplyBody::Stream(relay) => Either::Right(Either::Left(relay)),
     });
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;

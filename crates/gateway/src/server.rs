@@ -6,15 +6,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Request;
+use http_body_util::Either;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use steadfast_api::{Api, Door};
 use steadfast_engine::Engine;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::caller::Door;
 use crate::workers::Workers;
 use crate::{own, proxy};
 
@@ -54,6 +57,7 @@ struct Serving {
     engine: Arc<Engine>,
     door: Door,
     settings: Settings,
+    api: Option<Api>,
 }
 
 /// Why a gateway cannot listen.
@@ -96,7 +100,14 @@ impl Gateway {
         }
         let listener = TcpListener::bind(address).await.map_err(|source| BindError::Listen { address, source })?;
         let address = listener.local_addr().map_err(|source| BindError::Listen { address, source })?;
-        Ok(Self { listener, address, serving: Serving { engine, door, settings } })
+        Ok(Self { listener, address, serving: Serving { engine, door, settings, api: None } })
+    }
+
+    /// The same with the control API below `/api/`.
+    #[must_use]
+    pub fn with_api(mut self, api: Api) -> Self {
+        self.serving.api = Some(api);
+        self
     }
 
     /// Where it listens.
@@ -174,11 +185,15 @@ impl Serving {
         stream: TcpStream,
         mut phase: watch::Receiver<Phase>,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let Self { engine, door, settings } = self;
-        let service = service_fn(move |request| {
+        let Self { engine, door, settings, api } = self;
+        let service = service_fn(move |request: Request<Incoming>| {
             let engine = Arc::clone(&engine);
+            let api = api.as_ref().filter(|_| Api::serves(request.uri().path())).cloned();
             // Boxed: a connection keeps the room of this future for good, also while an answer streams.
             Box::pin(async move {
+                if let Some(api) = api {
+                    return Ok(api.answer(request, door).await.map(|body| Either::Right(Either::Right(body))));
+                }
                 Ok::<_, Infallible>(match own::answer(&request, &engine, door) {
                     Some(response) => response,
                     None => proxy::answer(request, &engine, door, &settings).await,

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
+use steadfast_api::{Api, Control};
 use steadfast_core::breaker::State;
 use steadfast_engine::Engine;
 use steadfast_fake::Fake;
@@ -152,7 +153,8 @@ impl Stage {
         let listen = sources.listen.as_deref().unwrap_or("127.0.0.1:0");
         let engine = Engine::start(scene::config(&fake, listen, &log)?)?;
         let settings = Settings { drain: Duration::from_secs(1), ..Settings::default() };
-        let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
+        let api = Api::new(Control::new(Arc::clone(&engine)), []);
+        let gateway = Gateway::bind(Arc::clone(&engine), settings).await?.with_api(api);
         let address = gateway.address();
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(gateway.serve(async {

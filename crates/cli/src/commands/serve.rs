@@ -7,9 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use clap::Args;
+use steadfast_api::{Api, Control};
 use steadfast_config::{Config, Credential};
 use steadfast_engine::Engine;
 use steadfast_gateway::{Gateway, Settings, Workers};
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{config_path, environment, load, load_or_refuse, report, talk};
@@ -45,9 +47,17 @@ pub(crate) fn run(args: &ServeArgs, sources: &SourceArgs) -> anyhow::Result<Exit
     // This one accepts, checks and reloads; connections have threads of their own.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    let engine = runtime.block_on(serve(args, sources, config, known))?;
+    // The control API and what is kept: no question about traffic slows traffic down.
+    let control = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("control")
+        .enable_all()
+        .build()
+        .context("cannot start the runtime of the control API")?;
+    let engine = runtime.block_on(serve(args, sources, config, known, control.handle()))?;
     // What is detached must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
+    control.shutdown_timeout(Duration::from_secs(1));
     // Requests whose clients had gone ended with the runtime; the log has an end for them too.
     engine.flush();
     Ok(ExitCode::SUCCESS)
@@ -58,6 +68,7 @@ async fn serve(
     sources: &SourceArgs,
     config: Config,
     known: Option<Modified>,
+    control: &Handle,
 ) -> anyhow::Result<Arc<Engine>> {
     let engine = Engine::start(config)?;
     let settings = Settings {
@@ -65,7 +76,11 @@ async fn serve(
         drain: Duration::from_secs(args.drain),
         ..Settings::default()
     };
-    let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
+    let api = {
+        let _runtime = control.enter();
+        Api::new(Control::new(Arc::clone(&engine)), [])
+    };
+    let gateway = Gateway::bind(Arc::clone(&engine), settings).await?.with_api(api);
     let workers = Workers::start().context("cannot start the threads that serve")?;
     let stop = stop_signal()?;
     talk(&greeting(&gateway, &engine));
@@ -103,7 +118,7 @@ fn greeting(gateway: &Gateway, engine: &Engine) -> String {
          OPENAI_BASE_URL=http://{address}/v1  ANTHROPIC_BASE_URL=http://{address}  GOOGLE_GEMINI_BASE_URL=http://{address}\n\
          \n{}\n\n\
          {log}\n\
-         /health  /ready  /metrics    Ctrl-C stops; SIGHUP or a change of the file reloads it",
+         /health  /ready  /metrics  /api/openapi.json    Ctrl-C stops; SIGHUP or a change of the file reloads it",
         endpoints.join("\n")
     )
 }

@@ -59,11 +59,11 @@ pub(crate) fn run(args: &SpawnArgs, sources: &SourceArgs) -> anyhow::Result<Exit
     let Some(stage) = args.task.stage(sources)? else { return Ok(ExitCode::FAILURE) };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let result = runtime.context("cannot start the runtime")?.block_on(go(args, tasks, partial, stage))?;
-    let code = match result.workers.iter().filter(|worker| !worker.success).map(|worker| worker.outcome).max_by_key(rank)
-    {
-        None => 0,
-        Some(outcome) => outcome.exit_code(),
-    };
+    let code =
+        match result.workers.iter().filter(|worker| !worker.success).map(|worker| worker.outcome).max_by_key(rank) {
+            None => 0,
+            Some(outcome) => outcome.exit_code(),
+        };
     Ok(ExitCode::from(code))
 }
 
@@ -82,8 +82,7 @@ fn rank(outcome: &TaskOutcome) -> u8 {
 fn tasks(args: &SpawnArgs) -> anyhow::Result<(Vec<Task>, bool)> {
     let usual = args.task.task(&args.command);
     let mut partial = !args.together;
-    let mut tasks: Vec<Task> =
-        args.tasks.iter().map(|text| Task { task: text.clone(), ..usual.clone() }).collect();
+    let mut tasks: Vec<Task> = args.tasks.iter().map(|text| Task { task: text.clone(), ..usual.clone() }).collect();
     if let Some(path) = &args.file {
         let listed = file::read(path, &usual)?;
         partial &= listed.partial;
@@ -94,7 +93,10 @@ fn tasks(args: &SpawnArgs) -> anyhow::Result<(Vec<Task>, bool)> {
     }
     for (number, task) in (1..).zip(&mut tasks) {
         if task.label.is_empty() || args.task.label.as_ref() == Some(&task.label) && number > 1 {
-            task.label = format!("{}{number}", args.task.label.as_deref().map_or("task-".to_owned(), |label| format!("{label}-")));
+            task.label = format!(
+                "{}{number}",
+                args.task.label.as_deref().map_or("task-".to_owned(), |label| format!("{label}-"))
+            );
         }
     }
     Ok((tasks.into_iter().map(Task::named).collect(), partial))

@@ -9,7 +9,7 @@ use clap::Args;
 use super::{data, environment, load_or_refuse, talk};
 use crate::cli::SourceArgs;
 use crate::decisions::{self, Found, Log};
-use crate::story::Story;
+use steadfast_api::story::Story;
 
 /// Which request.
 #[derive(Args, Debug)]

@@ -24,7 +24,8 @@ fn environment(folder: &Folder) -> Vec<(String, String)> {
 
 fn run(folder: &Folder, arguments: &[&str]) -> super::Transcript {
     let environment = environment(folder);
-    let environment: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let environment: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     folder.run_with(arguments, &environment)
 }
 
@@ -43,7 +44,8 @@ fn a_command_passes_through_as_if_nobody_were_there() {
 #[test]
 fn a_failure_is_retried_and_told_and_the_story_is_in_the_log() {
     let folder = configured();
-    let script = "echo $STEADFAST_MODEL; [ $STEADFAST_MODEL = b ] || { echo 'HTTP 429 Too Many Requests' >&2; exit 1; }";
+    let script =
+        "echo $STEADFAST_MODEL; [ $STEADFAST_MODEL = b ] || { echo 'HTTP 429 Too Many Requests' >&2; exit 1; }";
     let done = run(&folder, &["run", "--model", "a", "--chain", "b", "--label", "w", "--", "sh", "-c", script]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "a\na\nb\n"), "{done:?}");
     assert!(done.stderr.contains("steadfast: rate_limit") && done.stderr.contains("fallback to b"), "{done:?}");
@@ -113,11 +115,15 @@ command = ["false"]
     assert_eq!(done.code, 1);
     assert_eq!((result["success"].as_bool(), result["fallback_applied"].as_u64()), (Some(false), Some(1)));
     assert_eq!(result["failed"], serde_json::json!(["bad"]));
-    let models: Vec<&str> = result["workers"].as_array().unwrap().iter().map(|w| w["model_used"].as_str().unwrap()).collect();
+    let models: Vec<&str> =
+        result["workers"].as_array().unwrap().iter().map(|w| w["model_used"].as_str().unwrap()).collect();
     assert_eq!(models, ["a", "b", "b"]);
     let told = run(&folder, &["spawn", "--quiet", "--label", "w", "one", "two", "--", "echo", "{task}", "{label}"]);
     assert_eq!((told.code, told.stdout.lines().count()), (0, 2));
-    assert!(told.stdout.starts_with("w  succeeded  echo  1 attempt") && told.stdout.contains("w-2  succeeded"), "{told:?}");
+    assert!(
+        told.stdout.starts_with("w  succeeded  echo  1 attempt") && told.stdout.contains("w-2  succeeded"),
+        "{told:?}"
+    );
 }
 
 /// Starts `steadfast run` and waits until the command has said a line, which is returned.

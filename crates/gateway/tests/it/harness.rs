@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
+use steadfast_api::{Api, Control};
 use steadfast_config::{Config, ConfigFile, Sources};
 use steadfast_engine::Engine;
 use steadfast_fake::Fake;
@@ -53,7 +54,8 @@ impl Stage {
         std::fs::create_dir_all(&folder).unwrap();
         let config = load(&written(config, &fake, &folder));
         let engine = Engine::start(config).unwrap();
-        let gateway = Gateway::bind(Arc::clone(&engine), settings).await.unwrap();
+        let api = Api::new(Control::new(Arc::clone(&engine)), []);
+        let gateway = Gateway::bind(Arc::clone(&engine), settings).await.unwrap().with_api(api);
         let address = gateway.address();
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(gateway.serve(async {

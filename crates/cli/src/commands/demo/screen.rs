@@ -12,7 +12,7 @@ use steadfast_core::record::Record;
 use steadfast_core::time::Words;
 
 use super::tally::Tally;
-use crate::story;
+use steadfast_api::story;
 
 /// What is drawn.
 #[derive(Debug)]

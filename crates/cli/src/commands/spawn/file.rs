@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_chain_for_all_stands_beside_the_tasks() {
-        let whole = r#"{"tasks":["one",{"task":"two","chain":["x"]}],"fallback_order":["haiku"],"partial_substitution":false}"#;
+        let whole =
+            r#"{"tasks":["one",{"task":"two","chain":["x"]}],"fallback_order":["haiku"],"partial_substitution":false}"#;
         assert_eq!(told(whole, "json"), ["|one|claude|sonnet|haiku", "|two|claude|sonnet|x"]);
         assert!(!listed(whole, "json", &usual()).unwrap().partial);
     }
@@ -178,7 +179,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let error = |text: &str, kind: &str| format!("{:#}", listed(text, kind, &usual()).unwrap_err());
-        assert!(error("[{\"tsk\":\"x\"}]", "json").starts_with("task 1: unknown field `tsk`"), "{}", error("[{\"tsk\":\"x\"}]", "json"));
+        assert!(
+            error("[{\"tsk\":\"x\"}]", "json").starts_with("task 1: unknown field `tsk`"),
+            "{}",
+            error("[{\"tsk\":\"x\"}]", "json")
+        );
         assert!(error("x", "yaml").contains("`.yaml` is not known"));
         assert!(error("{\"a\":1}", "json").contains("no list `tasks`"));
         assert!(error("task,timeout\nx,soon\n", "csv").contains("`soon` in column `timeout`"));

@@ -10,13 +10,13 @@ use steadfast_core::time::Words;
 
 /// One request, as far as its records tell.
 #[derive(Debug)]
-pub(crate) struct Story<'a> {
+pub struct Story<'a> {
     records: &'a [Record],
 }
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// By the first attempt.
     Served,
     /// By a later one.
@@ -33,7 +33,7 @@ pub(crate) enum Ending {
 
 impl Ending {
     /// One word for tables.
-    pub(crate) const fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Served => "served",
             Self::Recovered => "recovered",
@@ -46,11 +46,13 @@ impl Ending {
 }
 
 impl<'a> Story<'a> {
-    pub(crate) const fn new(records: &'a [Record]) -> Self {
+    /// The story these records tell; they are of one request, in order.
+    pub const fn new(records: &'a [Record]) -> Self {
         Self { records }
     }
 
-    pub(crate) fn ending(&self) -> Ending {
+    /// How it ended.
+    pub fn ending(&self) -> Ending {
         let Some(outcome) = self.of(Event::Outcome) else { return Ending::Open };
         match outcome.outcome.as_deref() {
             Some("succeeded") if outcome.attempt.unwrap_or(0) > 1 => Ending::Recovered,
@@ -63,19 +65,22 @@ impl<'a> Story<'a> {
     }
 
     /// The target that served, or the last that was asked.
-    pub(crate) fn place(&self) -> Option<&'a Place> {
+    pub fn place(&self) -> Option<&'a Place> {
         self.records.iter().rev().find_map(|record| record.target.as_ref())
     }
 
-    pub(crate) fn attempts(&self) -> u32 {
+    /// How many attempts it made.
+    pub fn attempts(&self) -> u32 {
         self.records.iter().filter_map(|record| record.attempt).max().unwrap_or(0)
     }
 
-    pub(crate) fn took(&self) -> Option<Duration> {
+    /// How long it took, where it is over.
+    pub fn took(&self) -> Option<Duration> {
         self.of(Event::Outcome)?.latency_ms.map(Duration::from_millis)
     }
 
-    pub(crate) fn began(&self) -> Option<Timestamp> {
+    /// When it began.
+    pub fn began(&self) -> Option<Timestamp> {
         self.records.first().map(|record| record.time)
     }
 
@@ -89,7 +94,7 @@ impl<'a> Story<'a> {
     }
 
     /// One line for a list.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let when = self.began().map(|time| clock(time, "%m-%d %H:%M:%S")).unwrap_or_default();
         let request = self.records.first().map_or("", |record| &record.request);
         let took = self.took().map_or_else(|| "-".to_owned(), took_words);
@@ -99,12 +104,12 @@ impl<'a> Story<'a> {
     }
 
     /// The head of a list of such lines.
-    pub(crate) fn line_head() -> String {
+    pub fn line_head() -> String {
         format!("{:<14}  {:<20}  {:<11}  {:>8}  {:>7}  model", "when", "request", "outcome", "attempts", "took")
     }
 
     /// The whole story.
-    pub(crate) fn tell(&self) -> String {
+    pub fn tell(&self) -> String {
         let mut told = String::new();
         // Writing to memory cannot fail.
         let _ = writeln!(told, "{}\n", self.headline());
@@ -121,7 +126,8 @@ impl<'a> Story<'a> {
         told
     }
 
-    fn headline(&self) -> String {
+    /// Its first line: how it ended.
+    pub fn headline(&self) -> String {
         let request = self.records.first().map_or("", |record| &record.request);
         let by = self.place().map(place).unwrap_or_default();
         let took = self.took().map(took_words).unwrap_or_default();
@@ -161,6 +167,22 @@ impl<'a> Story<'a> {
         fact("chain", if chain.is_empty() { "no endpoint serves this model".to_owned() } else { chain.join(", ") });
         told.push('\n');
     }
+}
+
+/// What one record says, in one line.
+pub fn said(record: &Record) -> String {
+    let lines = match (record.event, record.outcome.as_deref()) {
+        (Event::Start, _) => {
+            let model = record.chain.first().map_or("no endpoint serves it", |place| &place.model);
+            vec![format!("request of {} for {model}", record.project.as_deref().unwrap_or("nobody"))]
+        }
+        (Event::Outcome, Some("succeeded")) => {
+            vec![format!("served after {}", count(record.attempt.unwrap_or(0), "attempt"))]
+        }
+        _ => lines(record),
+    };
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
+    lines.join("; ")
 }
 
 /// What one record says, in one line or a few.
@@ -226,7 +248,7 @@ fn decision_lines(record: &Record) -> Vec<String> {
 }
 
 /// How an attempt failed: `rate_limit, status 429 (rule rate.per_minute); the provider asks for 7s`.
-pub(crate) fn failure(record: &Record) -> String {
+pub fn failure(record: &Record) -> String {
     let mut words = record.kind.map_or("unknown", |kind| kind.as_str()).to_owned();
     if let Some(status) = record.status {
         let _ = write!(words, ", status {status}");
@@ -241,7 +263,7 @@ pub(crate) fn failure(record: &Record) -> String {
 }
 
 /// What was decided: `retry in 1.2s: retry 1 of 2`.
-pub(crate) fn decision(record: &Record) -> String {
+pub fn decision(record: &Record) -> String {
     let mut words = record.step.as_deref().unwrap_or("nothing").replace('_', " ");
     if let Some(to) = record.to.as_ref().filter(|_| matches!(record.step.as_deref(), Some("fallback" | "escalate"))) {
         let _ = write!(words, " to {}", place(to));
@@ -269,11 +291,12 @@ fn choice_words(choice: &str) -> &str {
 }
 
 /// `model@endpoint`.
-pub(crate) fn place(place: &Place) -> String {
+pub fn place(place: &Place) -> String {
     format!("{}@{}", place.model, place.endpoint)
 }
 
-pub(crate) fn count(count: u32, noun: &str) -> String {
+/// `1 attempt`, `2 attempts`.
+pub fn count(count: u32, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 

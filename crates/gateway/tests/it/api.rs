@@ -1,0 +1,199 @@
+//! The control API over real sockets: who may see what, endpoints, live events, the story of a request.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, LIMIT, Speaks, Stage, USUAL, with};
+
+const PROTECTED: &str = r#"
+[admin]
+token = { env = "TEST_TOKEN" }
+[projects.acme]
+keys = [{ env = "ACME_KEY" }]
+"#;
+const TOKEN: &str = "Bearer admin-token-1234567890";
+const ACME: &str = "Bearer acme-key-planted-4711";
+
+fn ask(method: Method, path: &str, body: Option<&Value>) -> Request<Full<Bytes>> {
+    let body = body.map(Value::to_string).unwrap_or_default();
+    let request = Request::builder().method(method).uri(path).header("host", "localhost");
+    request.header("content-type", "application/json").body(Full::new(body.into())).unwrap()
+}
+
+async fn get(stage: &Stage, path: &str) -> Answer {
+    stage.send(ask(Method::GET, path, None)).await
+}
+
+async fn get_as(stage: &Stage, key: &str, path: &str) -> Answer {
+    stage.send(with(ask(Method::GET, path, None), "authorization", key)).await
+}
+
+#[tokio::test]
+async fn without_a_token_this_machine_may_ask_and_other_peoples_pages_may_not() {
+    let stage = Stage::usual("").await;
+    assert_eq!(get(&stage, "/api/whoami").await.json(), json!({ "role": "admin" }));
+    let foreign = with(ask(Method::GET, "/api/whoami", None), "host", "evil.example");
+    assert_eq!(stage.send(foreign).await.json()["error"]["code"], "stranger");
+    let page = with(ask(Method::PUT, "/api/endpoints/a/override", None), "origin", "http://localhost:3000");
+    assert_eq!(stage.send(page).await.status, 403);
+    let missing = get(&stage, "/api/nothing").await;
+    assert_eq!((missing.status.as_u16(), &missing.json()["error"]["code"]), (404, &"not_found".into()));
+    let method = stage.send(ask(Method::DELETE, "/api/whoami", None)).await;
+    assert_eq!((method.status.as_u16(), &method.json()["error"]["code"]), (405, &"method_not_allowed".into()));
+}
+
+#[tokio::test]
+async fn with_a_token_nobody_gets_in_without_it_but_for_the_health() {
+    let stage = Stage::usual(PROTECTED).await;
+    assert_eq!(get(&stage, "/api/health").await.json()["status"], "ok");
+    for path in ["/api/whoami", "/api/endpoints", "/api/openapi.json", "/api/events", "/api/nothing", "/api"] {
+        let answer = get(&stage, path).await;
+        assert_eq!((answer.status.as_u16(), &answer.json()["error"]["code"]), (401, &"unauthorized".into()), "{path}");
+    }
+    assert_eq!(get_as(&stage, TOKEN, "/api/whoami").await.json(), json!({ "role": "admin" }));
+    assert_eq!(get_as(&stage, ACME, "/api/whoami").await.json(), json!({ "role": "project", "project": "acme" }));
+    assert_eq!(get_as(&stage, "Bearer wrong", "/api/whoami").await.status, 401);
+}
+
+#[tokio::test]
+async fn an_endpoint_shows_its_breaker_and_a_person_may_overrule_it() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "server_error");
+    assert!(stage.send(Speaks::Messages.request(false)).await.status.is_success(), "b serves");
+    stage.engine.flush();
+    let endpoint = get(&stage, "/api/endpoints/a").await.json();
+    assert_eq!(endpoint["breaker"]["state"], "closed", "{endpoint}");
+    assert_eq!(endpoint["last_failure"]["kind"], "server_error", "{endpoint}");
+    assert_eq!(endpoint["models"], json!(["claude-one"]));
+
+    let path = "/api/endpoints/a/override";
+    let word = json!({ "mode": "forced_open", "reason": "maintenance", "seconds": 60 });
+    let forced = stage.send(ask(Method::PUT, path, Some(&word))).await.json();
+    assert_eq!(forced["breaker"]["override"]["mode"], "forced_open", "{forced}");
+    assert_eq!((&forced["usable"], &forced["breaker"]["override"]["reason"]), (&false.into(), &"maintenance".into()));
+    let before = stage.fake.requests().len();
+    let served = stage.send(Speaks::Messages.request(true)).await;
+    assert_eq!(served.header("x-steadfast-endpoint"), "b");
+    assert_eq!(stage.fake.requests().len(), before + 1, "a is not even asked");
+
+    let released = stage.send(ask(Method::DELETE, path, None)).await.json();
+    assert_eq!(released["breaker"]["override"], Value::Null);
+    assert_eq!(
+        stage.events("breaker", &["about", "state", "reason"]),
+        ["a forced_open maintenance", "a automatic null"]
+    );
+
+    for (body, field) in [
+        (json!({ "mode": "ajar", "reason": "x", "seconds": 1 }), "mode"),
+        (json!({ "mode": "shadow", "reason": " ", "seconds": 1 }), "reason"),
+        (json!({ "mode": "shadow", "reason": "x" }), "seconds"),
+        (json!({ "mode": "shadow", "reason": "x", "seconds": 8 * 24 * 60 * 60 }), "seconds"),
+        (json!({ "mode": "shadow", "reason": "x", "until": "soon" }), "until"),
+    ] {
+        let refused = stage.send(ask(Method::PUT, path, Some(&body))).await;
+        assert_eq!(
+            (refused.status.as_u16(), &refused.json()["error"]["field"]),
+            (400, &field.into()),
+            "{}",
+            refused.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_told_in_the_words_of_why_and_only_to_its_project() {
+    let stage = Stage::usual(PROTECTED).await;
+    stage.script("a", "server_error; ok");
+    let mine = stage.send(with(Speaks::Messages.request(false), "authorization", ACME)).await;
+    let theirs = stage.send(with(Speaks::Messages.request(true), "authorization", TOKEN)).await;
+    stage.engine.flush();
+    let path = |answer: &Answer| format!("/api/requests/{}", answer.header("x-steadfast-request"));
+    let story = get_as(&stage, ACME, &path(&mine)).await.json();
+    assert_eq!((&story["ending"], &story["attempts"]), (&"recovered".into(), &2.into()), "{story}");
+    assert!(story["story"].as_str().unwrap().contains("retry in 20ms: retry 1 of 2"), "{story}");
+    assert_eq!(story["records"][2]["what"], "waiting");
+    assert_eq!(get_as(&stage, TOKEN, &path(&mine)).await.status, 200);
+    assert_eq!(get_as(&stage, ACME, &path(&theirs)).await.status, 404, "of another project");
+    assert_eq!(get_as(&stage, TOKEN, "/api/requests/req_nope").await.status, 404);
+}
+
+/// Reads events until `enough` says so.
+async fn events_until(stage: &Stage, request: Request<Full<Bytes>>, enough: impl Fn(&str) -> bool) -> String {
+    let mut body = stage.open(request).await.into_body();
+    let mut text = String::new();
+    let read = async {
+        while !enough(&text) {
+            let frame = body.frame().await.expect("the stream goes on").unwrap();
+            text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+        }
+    };
+    tokio::time::timeout(LIMIT, read).await.unwrap_or_else(|_| panic!("no such event in:\n{text}"));
+    text
+}
+
+#[tokio::test]
+async fn events_are_followed_live_filtered_and_resumed() {
+    let stage = Stage::usual(PROTECTED).await;
+    let first = get_as(&stage, TOKEN, "/api/now").await.json()["next_event"].as_u64().unwrap();
+    let follow =
+        |key: &str, query: &str| with(ask(Method::GET, &format!("/api/events{query}"), None), "authorization", key);
+    let live = events_until(&stage, follow(TOKEN, "?event=outcome"), |text| text.contains("retry: 1000"));
+    live.await;
+    stage.script("a", "server_error; ok; ok");
+    stage.send(with(Speaks::Messages.request(false), "authorization", ACME)).await;
+    stage.send(with(Speaks::Messages.request(true), "authorization", TOKEN)).await;
+    let all = events_until(&stage, follow(TOKEN, &format!("?since={first}")), |text| {
+        text.matches("event: outcome").count() == 2
+    });
+    let all = all.await;
+    assert!(all.contains("\"what\":\"waiting\"") && all.contains("\"what\":\"retry_started\""), "{all}");
+    let mine = events_until(&stage, follow(ACME, &format!("?since={first}")), |text| text.contains("event: outcome"));
+    let mine = mine.await;
+    assert!(!mine.contains("\"project\":\"default\""), "{mine}");
+    let decisions = events_until(&stage, follow(TOKEN, &format!("?since={first}&event=decision")), |text| {
+        text.contains("event: decision")
+    });
+    assert!(!decisions.await.contains("event: start"));
+
+    // Coming back: the last one seen is not told again, the next is.
+    let ids: Vec<u64> = all.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
+    let again = with(follow(TOKEN, ""), "last-event-id", &ids[2].to_string());
+    let again = events_until(&stage, again, |text| text.matches("event: outcome").count() == 2).await;
+    assert!(again.contains(&format!("id: {}\n", ids[3])) && !again.contains(&format!("id: {}\n", ids[2])));
+    // A number of another run: nobody knows what was missed.
+    let other = with(follow(TOKEN, ""), "last-event-id", "7");
+    let other = events_until(&stage, other, |text| text.contains("event: outcome")).await;
+    assert!(other.contains("event: missed\ndata: {\"missed\":null}"), "{other}");
+    assert_eq!(stage.send(follow(ACME, "?project=default")).await.status, 403);
+    let unknown = stage.send(follow(TOKEN, "?colour=red")).await;
+    assert_eq!((unknown.status.as_u16(), unknown.text().contains("colour")), (400, true), "{}", unknown.text());
+}
+
+#[tokio::test]
+async fn a_retry_that_waits_is_shown_with_its_countdown() {
+    let slow = USUAL.replace("[{ retry = 2, every = \"20ms\" }, \"fallback\"]", "[{ retry = 2, every = \"10s\" }]");
+    let stage = Stage::new(&slow).await;
+    stage.script("a", "server_error; ok");
+    let asking = stage.open(with(Speaks::Messages.request(false), "x-steadfast-session", "s1"));
+    let seen = tokio::time::timeout(LIMIT, async {
+        loop {
+            let now = get(&stage, "/api/now").await.json();
+            if now["waiting"] == 1 {
+                return now;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    let now = tokio::select! {
+        _ = asking => panic!("it should wait"),
+        now = seen => now.expect("seen in time"),
+    };
+    let waiting = &now["requests"][0];
+    assert_eq!((&waiting["state"], &waiting["kind"]), (&"waiting".into(), &"server_error".into()), "{now}");
+    assert_eq!((&waiting["attempt"], &waiting["session"]), (&1.into(), &"s1".into()), "{now}");
+    assert!(waiting["waits_until"].as_str().unwrap() > now["time"].as_str().unwrap(), "{now}");
+}

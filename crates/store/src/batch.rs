@@ -1,0 +1,312 @@
+//! Writes what the fold handed out: rows, failures, sessions and roll-ups in one transaction, so that
+//! they agree whenever the process dies.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use steadfast_core::kind::FailureKind;
+
+use crate::db::{Database, Durability, Value, args};
+use crate::error::Error;
+use crate::fold::{Draft, Item};
+use crate::rollup::{Dimension, Key, Known, Measures, Share, Sums};
+
+/// Rows of one statement: enough that its price is shared, few enough that SQLite and PostgreSQL take the values.
+const ROWS_MAX: usize = 50;
+
+const REQUEST_COLUMNS: &[&str] = &[
+    "id",
+    "request",
+    "started",
+    "ended",
+    "session",
+    "project",
+    "client",
+    "agent",
+    "pattern",
+    "model",
+    "served_model",
+    "served_endpoint",
+    "outcome",
+    "kind",
+    "attempts",
+    "failures",
+    "fallbacks",
+    "latency_ms",
+    "input_tokens",
+    "output_tokens",
+    "usd_micros",
+    "failed_usd_micros",
+    "events",
+    "records",
+];
+
+const FAILURE_COLUMNS: &[&str] = &["id", "number", "time", "project", "kind", "model", "endpoint", "pattern"];
+
+const SESSION_COLUMNS: &[&str] = &[
+    "session",
+    "project",
+    "client",
+    "agent",
+    "model",
+    "outcome",
+    "kind",
+    "first",
+    "last",
+    "requests",
+    "succeeded",
+    "gave_up",
+    "attempts",
+    "failures",
+    "fallbacks",
+    "input_tokens",
+    "output_tokens",
+    "usd_micros",
+    "failed_usd_micros",
+];
+
+/// What a session's sums are called, in the order of the columns.
+const SESSION_SUMS: &[&str] = &[
+    "requests",
+    "succeeded",
+    "gave_up",
+    "attempts",
+    "failures",
+    "fallbacks",
+    "input_tokens",
+    "output_tokens",
+    "usd_micros",
+    "failed_usd_micros",
+];
+
+/// A statement with many rows.
+type Statement = (String, Vec<Value>);
+
+/// Writes a batch in one transaction.
+pub(crate) async fn write(db: &Database, items: &[Item], known: &mut Known) -> Result<(), Error> {
+    let mut tx = db.begin(Durability::Process).await?;
+    for item in items {
+        match item {
+            Item::Request(_) => {}
+            Item::Alert(change) => change.write(&mut tx).await?,
+            Item::Breaker(change) => change.write(&mut tx).await?,
+            Item::Escalation(escalation) => escalation.write(&mut tx).await?,
+        }
+    }
+    for (sql, values) in statements(items, known) {
+        tx.execute(sql, values).await?;
+    }
+    tx.commit().await
+}
+
+/// Everything about the requests of a batch.
+fn statements<'a>(items: &'a [Item], known: &mut Known) -> Vec<Statement> {
+    let of_request = |item: &'a Item| match item {
+        Item::Request(draft) => Some(&**draft),
+        Item::Alert(_) | Item::Breaker(_) | Item::Escalation(_) => None,
+    };
+    let drafts: Vec<&Draft> = items.iter().filter_map(of_request).collect();
+    // The same row twice in one statement is an error on PostgreSQL; the later one knows more.
+    let newest: BTreeMap<i64, &Draft> = drafts.iter().map(|draft| (draft.id, *draft)).collect();
+    let mut sums = Sums::default();
+    let mut sessions = BTreeMap::new();
+    for draft in &drafts {
+        let share = Share::of(draft);
+        if let Some(session) = &draft.session {
+            let change = sessions.entry((Arc::clone(session), Arc::clone(&draft.project)));
+            change.or_insert_with(|| SessionChange::new(draft)).add(draft, &share);
+        }
+        sums.add(&draft.project, draft.started, share, draft.counted.as_deref());
+    }
+    let mut statements = requests(newest.values().copied());
+    statements.extend(failures(&drafts));
+    statements.extend(update_sessions(&sessions));
+    statements.extend(rollups(sums.rows(known)));
+    statements
+}
+
+fn requests<'a>(drafts: impl Iterator<Item = &'a Draft>) -> Vec<Statement> {
+    let values = drafts.map(|draft| {
+        let place = draft.served.as_ref();
+        args![
+            draft.id,
+            &*draft.request,
+            draft.started,
+            draft.ended,
+            draft.session.as_deref(),
+            &*draft.project,
+            draft.client.as_deref(),
+            draft.agent.as_deref(),
+            draft.pattern.as_deref(),
+            draft.model.as_deref(),
+            place.map(|place| &*place.model),
+            place.map(|place| &*place.endpoint),
+            draft.outcome.as_deref(),
+            draft.kind().map(FailureKind::as_str),
+            draft.attempts,
+            draft.failures.len(),
+            draft.fallbacks,
+            draft.latency_ms,
+            draft.input_tokens,
+            draft.output_tokens,
+            draft.usd_micros,
+            draft.failed_usd_micros,
+            draft.events,
+            draft.records.as_str(),
+        ]
+    });
+    let mut update = String::from("(id) DO UPDATE SET ");
+    for column in &REQUEST_COLUMNS[1..] {
+        let _ = write!(update, "{column} = excluded.{column}, ");
+    }
+    insert("requests", REQUEST_COLUMNS, values, update.trim_end_matches(", "))
+}
+
+fn failures(drafts: &[&Draft]) -> Vec<Statement> {
+    let values = drafts.iter().flat_map(|draft| {
+        let new = draft.failures.iter().enumerate().skip(draft.failures_written);
+        new.map(|(number, failed)| {
+            let place = failed.place.as_ref();
+            args![
+                draft.id,
+                number + 1,
+                failed.time,
+                &*draft.project,
+                failed.kind.as_str(),
+                place.map_or("", |place| &place.model),
+                place.map_or("", |place| &place.endpoint),
+                draft.pattern.as_deref().unwrap_or_default(),
+            ]
+        })
+    });
+    insert("failures", FAILURE_COLUMNS, values, "(id, number) DO NOTHING")
+}
+
+/// What a batch adds to a session.
+#[derive(Debug)]
+struct SessionChange<'a> {
+    newest: &'a Draft,
+    first: i64,
+    last: i64,
+    sums: Measures,
+}
+
+impl<'a> SessionChange<'a> {
+    fn new(draft: &'a Draft) -> Self {
+        Self { newest: draft, first: draft.started, last: draft.last, sums: Measures::default() }
+    }
+
+    fn add(&mut self, draft: &'a Draft, share: &Share) {
+        if draft.id >= self.newest.id {
+            self.newest = draft;
+        }
+        self.first = self.first.min(draft.started);
+        self.last = self.last.max(draft.last);
+        self.sums.add(&share.total());
+        if let Some(counted) = &draft.counted {
+            self.sums.subtract(&counted.total());
+        }
+    }
+
+    fn values(&self, session: &str, project: &str) -> Vec<Value> {
+        let Self { newest, first, last, sums } = self;
+        let model = newest.served.as_ref().map(|place| &place.model).or(newest.model.as_ref());
+        args![
+            session,
+            project,
+            newest.client.as_deref(),
+            newest.agent.as_deref(),
+            model.map(|model| &**model),
+            newest.outcome.as_deref(),
+            newest.kind().map(FailureKind::as_str),
+            *first,
+            *last,
+            sums.requests,
+            sums.succeeded,
+            sums.gave_up,
+            sums.attempts,
+            sums.failures,
+            sums.fallbacks,
+            sums.input_tokens,
+            sums.output_tokens,
+            sums.usd_micros,
+            sums.failed_usd_micros,
+        ]
+    }
+}
+
+fn update_sessions(sessions: &BTreeMap<(Arc<str>, Arc<str>), SessionChange<'_>>) -> Vec<Statement> {
+    let values = sessions.iter().map(|((session, project), change)| change.values(session, project));
+    let mut update = String::from(
+        "(session, project) DO UPDATE SET outcome = excluded.outcome, \
+         client = coalesce(excluded.client, sessions.client), agent = coalesce(excluded.agent, sessions.agent), \
+         model = coalesce(excluded.model, sessions.model), kind = coalesce(excluded.kind, sessions.kind), \
+         first = CASE WHEN excluded.first < sessions.first THEN excluded.first ELSE sessions.first END, \
+         last = CASE WHEN excluded.last > sessions.last THEN excluded.last ELSE sessions.last END",
+    );
+    for column in SESSION_SUMS {
+        let _ = write!(update, ", {column} = sessions.{column} + excluded.{column}");
+    }
+    insert("sessions", SESSION_COLUMNS, values, &update)
+}
+
+fn rollups(rows: Vec<(Key, Measures)>) -> Vec<Statement> {
+    let mut columns = vec!["project", "grain", "bucket", "dimension", "value"];
+    columns.extend(Measures::COLUMNS);
+    let mut update = String::from("(project, grain, bucket, dimension, value) DO UPDATE SET ");
+    for column in Measures::COLUMNS {
+        let _ = write!(update, "{column} = rollups.{column} + excluded.{column}, ");
+    }
+    let values = rows.into_iter().map(|(key, measures)| {
+        let mut values = args![&*key.project, key.grain, key.bucket, key.dimension.as_str(), &*key.value];
+        values.extend(measures.values().into_iter().map(Value::from));
+        values
+    });
+    insert("rollups", &columns, values, update.trim_end_matches(", "))
+}
+
+/// Inserts rows, many to a statement.
+fn insert(table: &str, columns: &[&str], rows: impl Iterator<Item = Vec<Value>>, on_conflict: &str) -> Vec<Statement> {
+    let rows: Vec<Vec<Value>> = rows.collect();
+    let mut statements = Vec::new();
+    let mut rows = rows.into_iter();
+    while rows.len() > 0 {
+        let count = rows.len().min(ROWS_MAX);
+        let values = rows.by_ref().take(count).flatten().collect();
+        statements.push((insert_text(table, columns, count, on_conflict), values));
+    }
+    statements
+}
+
+fn insert_text(table: &str, columns: &[&str], rows: usize, on_conflict: &str) -> String {
+    let mut sql = format!("INSERT INTO {table} ({}) VALUES ", columns.join(", "));
+    for row in 0..rows {
+        sql.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 0..columns.len() {
+            let comma = if column == 0 { "" } else { ", " };
+            let _ = write!(sql, "{comma}${}", row * columns.len() + column + 1);
+        }
+        sql.push(')');
+    }
+    let _ = write!(sql, " ON CONFLICT {on_conflict}");
+    sql
+}
+
+/// Learns which values have a sum of their own already.
+pub(crate) async fn learn(db: &Database, since: i64) -> Result<Known, Error> {
+    let mut known = Known::default();
+    let sql = "SELECT project, grain, bucket, dimension, value FROM rollups WHERE bucket >= $1 LIMIT 1000000";
+    for row in db.rows(sql, args![since]).await? {
+        let dimension: String = row.get("dimension")?;
+        let Some(dimension) = Dimension::ALL.into_iter().find(|known| known.as_str() == dimension) else { continue };
+        known.learn(&Key {
+            project: row.get::<String>("project")?.into(),
+            grain: row.get("grain")?,
+            bucket: row.get("bucket")?,
+            dimension,
+            value: row.get::<String>("value")?.into(),
+        });
+    }
+    Ok(known)
+}

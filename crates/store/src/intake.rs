@@ -1,0 +1,303 @@
+//! What lies between those who feed the store and the thread that writes.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use steadfast_core::record::Record;
+use tokio::sync::{Notify, watch};
+
+use crate::address::Options;
+use crate::db::Database;
+use crate::error::Error;
+use crate::fold::{Folding, Item};
+
+/// Records that wait to be folded: about a second of a machine at its limit.
+const RECORDS_MAX: usize = 128 * 1024;
+
+/// What waits to be written, in bytes: more than a minute of a thousand requests a second.
+const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// How a store is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// Whether the database answered last.
+    pub is_reached: bool,
+    /// What it said, or why it cannot be reached.
+    pub trouble: Option<String>,
+    /// Requests and alerts that wait to be written.
+    pub waiting: usize,
+    /// Requests that are not over.
+    pub running: usize,
+    /// Events that were lost since the store was opened.
+    pub lost: u64,
+    /// Events that were written since the store was opened.
+    pub written: u64,
+}
+
+/// What the feeders, the writer and those who ask share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    fed: Mutex<Fed>,
+    folded: Mutex<Folded>,
+    /// Something was fed or folded, or a flush is wanted.
+    pub(crate) work: Notify,
+    database: watch::Sender<Option<Arc<Database>>>,
+    trouble: Mutex<Option<String>>,
+    pub(crate) lost: AtomicU64,
+    pub(crate) written: AtomicU64,
+    closed: AtomicBool,
+    /// Everything that was ever fed is folded.
+    folded_all: AtomicBool,
+    ended: watch::Sender<bool>,
+    /// Somebody waits for everything to be written.
+    hurry: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Fed {
+    batches: VecDeque<Arc<[Record]>>,
+    records: usize,
+}
+
+#[derive(Debug)]
+struct Folded {
+    folding: Folding,
+    waiting: VecDeque<Item>,
+    bytes: usize,
+    /// The first of the waiting ones that are being written.
+    in_hand: usize,
+}
+
+impl Shared {
+    pub(crate) fn new(options: Options) -> Self {
+        let folding = Folding::new(now_bits());
+        Self {
+            options,
+            fed: Mutex::default(),
+            folded: Mutex::new(Folded { folding, waiting: VecDeque::new(), bytes: 0, in_hand: 0 }),
+            work: Notify::new(),
+            database: watch::Sender::new(None),
+            trouble: Mutex::new(Some("it has not been reached yet".to_owned())),
+            lost: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            folded_all: AtomicBool::new(false),
+            ended: watch::Sender::new(false),
+            hurry: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn feed(&self, batch: &Arc<[Record]>) {
+        let mut fed = lock(&self.fed);
+        if fed.records + batch.len() > RECORDS_MAX {
+            drop(fed);
+            self.lose(batch.len() as u64);
+            return;
+        }
+        fed.records += batch.len();
+        fed.batches.push_back(Arc::clone(batch));
+        drop(fed);
+        self.work.notify_one();
+    }
+
+    /// Folds what was fed.
+    pub(crate) fn fold(&self, now: i64) {
+        let fed = std::mem::take(&mut *lock(&self.fed));
+        let mut folded = lock(&self.folded);
+        let Folded { folding, waiting, bytes, .. } = &mut *folded;
+        let mut lost = 0;
+        let mut put = |item: Item| lost += put(item, waiting, bytes);
+        for record in fed.batches.iter().flat_map(|batch| batch.iter()) {
+            folding.take(record, now, &mut put);
+        }
+        drop(folded);
+        if lost > 0 {
+            self.lose(lost);
+        }
+    }
+
+    /// Has what runs for long written too, where writing goes well.
+    pub(crate) fn look_at_running(&self, now: i64) {
+        let mut folded = lock(&self.folded);
+        let Folded { folding, waiting, bytes, .. } = &mut *folded;
+        if waiting.is_empty() {
+            folding.overdue(now, &mut |item| {
+                put(item, waiting, bytes);
+            });
+        }
+    }
+
+    /// Folds what is left and has everything that runs written as far as it is known; for the end.
+    pub(crate) fn abandon(&self, now: i64) {
+        self.fold(now);
+        let mut folded = lock(&self.folded);
+        let Folded { folding, waiting, bytes, .. } = &mut *folded;
+        folding.abandon(&mut |item| {
+            put(item, waiting, bytes);
+        });
+        self.folded_all.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes the first of what waits into the hand; [`Shared::done`] or [`Shared::give_back`] follows.
+    pub(crate) fn take(&self, count: usize) -> Vec<Item> {
+        let mut folded = lock(&self.folded);
+        let count = count.min(folded.waiting.len());
+        let items: Vec<Item> = folded.waiting.drain(..count).collect();
+        folded.in_hand = items.len();
+        items
+    }
+
+    /// Everything in the hand is written or lost for good.
+    pub(crate) fn done(&self, items: &[Item]) {
+        let bytes: usize = items.iter().map(size).sum();
+        let mut folded = lock(&self.folded);
+        folded.bytes = folded.bytes.saturating_sub(bytes);
+        folded.in_hand = 0;
+    }
+
+    /// Nothing in the hand could be written.
+    pub(crate) fn give_back(&self, items: Vec<Item>) {
+        let mut folded = lock(&self.folded);
+        folded.in_hand = 0;
+        for item in items.into_iter().rev() {
+            folded.waiting.push_front(item);
+        }
+    }
+
+    /// Rows get ids under the number that the store gave to this opening.
+    pub(crate) fn number(&self, opening: i64) {
+        lock(&self.folded).folding.number(opening);
+    }
+
+    pub(crate) fn waiting(&self, request: &str) -> Option<String> {
+        let folded = lock(&self.folded);
+        if let Some(lines) = folded.folding.lines(request) {
+            return Some(lines.to_owned());
+        }
+        folded.waiting.iter().rev().find_map(|item| match item {
+            Item::Request(draft) if *draft.request == *request => Some(draft.records.clone()),
+            _ => None,
+        })
+    }
+
+    /// The database, once it has been reached.
+    pub(crate) async fn database(&self, patience: Duration) -> Result<Arc<Database>, Error> {
+        let mut reached = self.database.subscribe();
+        let wait = tokio::time::timeout(patience, reached.wait_for(Option::is_some)).await;
+        let database = wait.ok().and_then(|seen| seen.ok()?.clone());
+        database.ok_or_else(|| Error::Away(lock(&self.trouble).clone().unwrap_or_default()))
+    }
+
+    pub(crate) fn reached(&self, database: Arc<Database>) {
+        self.database.send_replace(Some(database));
+        *lock(&self.trouble) = None;
+    }
+
+    pub(crate) fn troubled(&self, trouble: Option<String>) {
+        *lock(&self.trouble) = trouble;
+    }
+
+    pub(crate) fn lose(&self, events: u64) {
+        self.lost.fetch_add(events, Ordering::Relaxed);
+    }
+
+    pub(crate) fn health(&self) -> Health {
+        let trouble = lock(&self.trouble).clone();
+        let folded = lock(&self.folded);
+        Health {
+            is_reached: trouble.is_none(),
+            trouble,
+            waiting: folded.waiting.len() + folded.in_hand,
+            running: folded.folding.running(),
+            lost: self.lost.load(Ordering::Relaxed),
+            written: self.written.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns when nothing that was fed waits any more.
+    pub(crate) async fn flushed(&self) {
+        while !self.is_idle() {
+            self.hurry.store(true, Ordering::Relaxed);
+            self.work.notify_one();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.hurry.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_hurried(&self) -> bool {
+        self.hurry.load(Ordering::Relaxed) || self.is_closed()
+    }
+
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.work.notify_one();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Nothing is to be written any more, ever.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.folded_all.load(Ordering::Relaxed) && self.is_idle()
+    }
+
+    /// The thread is done.
+    pub(crate) fn end(&self) {
+        self.ended.send_replace(true);
+    }
+
+    /// Returns when the thread is done.
+    pub(crate) async fn ended(&self) {
+        let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
+    }
+
+    fn is_idle(&self) -> bool {
+        let is_fed = lock(&self.fed).records > 0;
+        let folded = lock(&self.folded);
+        !is_fed && folded.waiting.is_empty() && folded.in_hand == 0
+    }
+}
+
+/// Puts an item in line, unless the line is full; returns how many events are lost.
+fn put(item: Item, waiting: &mut VecDeque<Item>, bytes: &mut usize) -> u64 {
+    let size = size(&item);
+    // What the database holds a part of is completed whatever happens, so that its sums stay right. There
+    // are no more of those than requests that run at once.
+    let is_begun = matches!(&item, Item::Request(draft) if draft.counted.is_some());
+    if *bytes + size > WAITING_BYTES_MAX && !is_begun {
+        return events(&item);
+    }
+    *bytes += size;
+    waiting.push_back(item);
+    0
+}
+
+fn size(item: &Item) -> usize {
+    match item {
+        Item::Request(draft) => 600 + draft.records.len() + 128 * (draft.failures.len() + draft.visits.len()),
+        Item::Alert(_) | Item::Breaker(_) | Item::Escalation(_) => 400,
+    }
+}
+
+/// How many events an item stands for.
+pub(crate) fn events(item: &Item) -> u64 {
+    match item {
+        Item::Request(draft) => draft.events.into(),
+        Item::Alert(_) | Item::Breaker(_) | Item::Escalation(_) => 1,
+    }
+}
+
+/// Some number for the ids of what comes before the store is reached.
+fn now_bits() -> i64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    i64::from_ne_bytes(RandomState::new().hash_one(0).to_ne_bytes())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

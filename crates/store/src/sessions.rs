@@ -1,0 +1,153 @@
+//! Sessions: conversations, with what they took and where they stand.
+
+use serde::Serialize;
+
+use crate::Store;
+use crate::db::{Database, Row};
+use crate::error::Error;
+use crate::escalations::{self, Escalation};
+use crate::page::{Conditions, Cursor, Page, Paging};
+
+/// A session in a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SessionSummary {
+    /// Its name, as the client gave it.
+    pub session: String,
+    /// Whose it is.
+    pub project: String,
+    /// The program that asks.
+    pub client: Option<String>,
+    /// The agent that asked last.
+    pub agent: Option<String>,
+    /// The model that served last, or was asked for last.
+    pub model: Option<String>,
+    /// How its last request ended; none while it runs.
+    pub outcome: Option<String>,
+    /// How its last failed attempt failed.
+    pub kind: Option<String>,
+    /// When it began, in milliseconds since the epoch.
+    pub first: i64,
+    /// When something last happened in it.
+    pub last: i64,
+    /// Requests.
+    pub requests: u64,
+    /// Of them, served.
+    pub succeeded: u64,
+    /// Of them, failed for good.
+    pub gave_up: u64,
+    /// Attempts made.
+    pub attempts: u64,
+    /// Of them, failed.
+    pub failures: u64,
+    /// Requests that went to another model than the one asked for.
+    pub fallbacks: u64,
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// What it cost, in millionths of a dollar.
+    pub usd_micros: u64,
+    /// Of it, on attempts that failed.
+    pub failed_usd_micros: u64,
+}
+
+/// A session with its climbs. Its requests are a list of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionDetail {
+    /// Where it stands.
+    #[serde(flatten)]
+    pub summary: SessionSummary,
+    /// Its climbs, newest first.
+    pub escalations: Vec<Escalation>,
+}
+
+/// Which sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// Whose.
+    pub project: Option<String>,
+    /// The program that asks.
+    pub client: Option<String>,
+    /// Only sessions in which an attempt failed.
+    pub failed: bool,
+}
+
+impl SessionSummary {
+    fn read(row: &Row) -> Result<Self, Error> {
+        Ok(Self {
+            session: row.get("session")?,
+            project: row.get("project")?,
+            client: row.get("client")?,
+            agent: row.get("agent")?,
+            model: row.get("model")?,
+            outcome: row.get("outcome")?,
+            kind: row.get("kind")?,
+            first: row.get("first")?,
+            last: row.get("last")?,
+            requests: row.count("requests")?,
+            succeeded: row.count("succeeded")?,
+            gave_up: row.count("gave_up")?,
+            attempts: row.count("attempts")?,
+            failures: row.count("failures")?,
+            fallbacks: row.count("fallbacks")?,
+            input_tokens: row.count("input_tokens")?,
+            output_tokens: row.count("output_tokens")?,
+            usd_micros: row.count("usd_micros")?,
+            failed_usd_micros: row.count("failed_usd_micros")?,
+        })
+    }
+}
+
+impl Store {
+    /// Sessions, those in which something happened last first.
+    pub async fn sessions(&self, filter: SessionFilter, paging: Paging) -> Result<Page<SessionSummary>, Error> {
+        self.run(move |db| async move { sessions(&db, filter, &paging).await }).await
+    }
+
+    /// One session; where several projects have one of this name and none is given, the last one to do something.
+    pub async fn session(&self, session: &str, project: Option<&str>) -> Result<Option<SessionDetail>, Error> {
+        let (session, project) = (session.to_owned(), project.map(str::to_owned));
+        self.run(move |db| async move { one(&db, &session, project).await }).await
+    }
+}
+
+async fn one(db: &Database, session: &str, project: Option<String>) -> Result<Option<SessionDetail>, Error> {
+    let mut conditions = Conditions::default();
+    conditions.and("session = ?", session);
+    conditions.and_some("project = ?", project);
+    let sql = format!("SELECT * FROM sessions {} ORDER BY last DESC LIMIT 1", conditions.sql());
+    let Some(row) = db.row(sql, conditions.values).await? else { return Ok(None) };
+    let summary = SessionSummary::read(&row)?;
+    let mut escalations = escalations::of_session(db, session).await?;
+    escalations.retain(|escalation| escalation.project == summary.project);
+    Ok(Some(SessionDetail { summary, escalations }))
+}
+
+/// Rows a page looks at.
+const LOOK_MAX: usize = 10_000;
+
+async fn sessions(db: &Database, filter: SessionFilter, paging: &Paging) -> Result<Page<SessionSummary>, Error> {
+    let mut looked_at = Conditions::default();
+    looked_at.and_some("project = ?", filter.project);
+    if let Some(after) = &paging.after {
+        // Several sessions may have done something in the same millisecond.
+        looked_at.and("last <= ?", after.number(0)?);
+        looked_at.and_two("(last < ? OR session > ?)", after.number(0)?, after.text(1)?);
+    }
+    let limit = paging.limit();
+    let look = format!("SELECT * FROM sessions {} ORDER BY last DESC, session LIMIT {LOOK_MAX}", looked_at.sql());
+    let mut kept = Conditions::after(looked_at.values);
+    kept.and_some("client = ?", filter.client);
+    if filter.failed {
+        kept.literally("failures > 0");
+    }
+    let sql = match kept.is_empty() {
+        true => look.replace(&format!("LIMIT {LOOK_MAX}"), &format!("LIMIT {}", limit + 1)),
+        false => format!("SELECT * FROM ({look}) AS s {} ORDER BY last DESC, session LIMIT {}", kept.sql(), limit + 1),
+    };
+    let rows = db.rows(sql, kept.values).await?;
+    let items: Vec<SessionSummary> = rows.iter().take(limit).map(SessionSummary::read).collect::<Result<_, _>>()?;
+    let last = items.last().filter(|_| rows.len() > limit);
+    let next = last.map(|last| Cursor::new([last.last.to_string(), last.session.clone()]));
+    Ok(Page { items, next })
+}

@@ -1,0 +1,210 @@
+//! The store's own thread: folds what is fed, writes it in batches, and keeps trying.
+//!
+//! Two loops, so that a database that takes its time never keeps records from being folded.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use crate::batch;
+use crate::db::{Database, Durability, args};
+use crate::error::Error;
+use crate::fold::Item;
+use crate::intake::{Shared, events};
+use crate::migrate;
+use crate::rollup::{DAY, Known};
+
+/// How long events are gathered before they are written.
+const GATHER: Duration = Duration::from_millis(200);
+
+/// Requests of one transaction: those who wait to write a document wait no longer than this takes.
+const BATCH_MAX: usize = 2_000;
+
+/// How often running requests are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The first and the longest rest before a store that is away is tried again.
+const REST: Duration = Duration::from_millis(100);
+const REST_MAX: Duration = Duration::from_secs(5);
+
+/// After so many failures in a row the connection itself is made anew.
+const RECONNECT_AFTER: u32 = 5;
+
+/// How long the end waits for what is still to be written.
+const END_WITHIN: Duration = Duration::from_secs(5);
+
+/// Starts the thread.
+pub(crate) fn start(shared: Arc<Shared>) -> std::io::Result<tokio::runtime::Handle> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    let (started, wait) = sync_channel(1);
+    std::thread::Builder::new().name("store".to_owned()).spawn(move || {
+        let _ = started.send(());
+        runtime.block_on(keep(shared));
+    })?;
+    let _ = wait.recv();
+    Ok(handle)
+}
+
+async fn keep(shared: Arc<Shared>) {
+    let folding = tokio::spawn(fold(Arc::clone(&shared)));
+    let writing = tokio::spawn(write(Arc::clone(&shared)));
+    let _ = folding.await;
+    if tokio::time::timeout(END_WITHIN, writing).await.is_err() {
+        let health = shared.health();
+        tracing::warn!(store = %shared.options.address, waiting = health.waiting, "the store was closed with requests unwritten");
+    }
+    if let Ok(db) = shared.database(Duration::ZERO).await {
+        db.close().await;
+    }
+    shared.end();
+}
+
+/// Folds what is fed until the store is closed.
+async fn fold(shared: Arc<Shared>) {
+    let mut looked = tokio::time::Instant::now();
+    while !shared.is_closed() {
+        let _ = tokio::time::timeout(GATHER / 4, shared.work.notified()).await;
+        let now = crate::now();
+        shared.fold(now);
+        if looked.elapsed() >= LOOK_EVERY {
+            looked = tokio::time::Instant::now();
+            shared.look_at_running(now);
+        }
+    }
+    shared.abandon(crate::now());
+}
+
+/// The connection and what is known of what it holds.
+#[derive(Debug, Default)]
+struct Link {
+    database: Option<Arc<Database>>,
+    known: Known,
+    /// Failures in a row.
+    failures: u32,
+    /// Events lost when that began.
+    lost_before: u64,
+}
+
+/// Writes what waits, until the store is closed and nothing waits any more.
+async fn write(shared: Arc<Shared>) {
+    let mut link = Link::default();
+    loop {
+        match link.write(&shared).await {
+            Ok(()) => link.is_well(&shared),
+            Err(error) => link.is_troubled(&shared, &error).await,
+        }
+        if shared.is_finished() {
+            return;
+        }
+        link.rest(&shared).await;
+    }
+}
+
+impl Link {
+    /// Reaches the database where that has not been done, and writes everything that waits.
+    async fn write(&mut self, shared: &Shared) -> Result<(), Error> {
+        if self.database.is_none() || self.failures >= RECONNECT_AFTER {
+            self.connect(shared).await?;
+        }
+        let Some(db) = self.database.clone() else { return Ok(()) };
+        loop {
+            let items = shared.take(BATCH_MAX);
+            if items.is_empty() {
+                return Ok(());
+            }
+            match batch::write(&db, &items, &mut self.known).await {
+                Ok(()) => self.wrote(shared, &items),
+                Err(error) if error.may_pass() => {
+                    shared.give_back(items);
+                    return Err(error);
+                }
+                Err(error) => self.one_by_one(shared, &db, items, &error).await?,
+            }
+        }
+    }
+
+    async fn connect(&mut self, shared: &Shared) -> Result<(), Error> {
+        let db = Database::connect(&shared.options.address).await?;
+        migrate::migrate(&db).await?;
+        let mut tx = db.begin(Durability::Process).await?;
+        let sql = "UPDATE counters SET value = value + 1 WHERE name = 'opening' RETURNING value";
+        if let Some(row) = tx.row(sql, args![]).await? {
+            shared.number(row.get("value")?);
+        }
+        tx.commit().await?;
+        self.known = batch::learn(&db, crate::now() - 2 * DAY).await?;
+        let db = Arc::new(db);
+        shared.reached(Arc::clone(&db));
+        if let Some(old) = self.database.replace(db) {
+            old.close().await;
+        }
+        Ok(())
+    }
+
+    fn wrote(&self, shared: &Shared, items: &[Item]) {
+        shared.done(items);
+        shared.written.fetch_add(items.iter().map(events).sum(), Ordering::Relaxed);
+    }
+
+    /// One item that the database refuses must not keep the others from it.
+    async fn one_by_one(&mut self, shared: &Shared, db: &Database, items: Vec<Item>, why: &Error) -> Result<(), Error> {
+        tracing::error!(store = %shared.options.address, error = %why, "the store refuses events: writing them one by one");
+        let mut items = std::collections::VecDeque::from(items);
+        while let Some(item) = items.pop_front() {
+            let item = [item];
+            match batch::write(db, &item, &mut self.known).await {
+                Ok(()) => self.wrote(shared, &item),
+                Err(error) if error.may_pass() => {
+                    let [item] = item;
+                    items.push_front(item);
+                    shared.give_back(items.into());
+                    return Err(error);
+                }
+                Err(_) => {
+                    shared.done(&item);
+                    shared.lose(events(&item[0]));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_well(&mut self, shared: &Shared) {
+        if self.failures == 0 {
+            return;
+        }
+        self.failures = 0;
+        shared.troubled(None);
+        let lost = shared.lost.load(Ordering::Relaxed) - self.lost_before;
+        let address = &shared.options.address;
+        if lost == 0 {
+            tracing::info!(store = %address, "the store is back, nothing was lost");
+        } else {
+            tracing::warn!(store = %address, lost, "the store is back; events that did not fit in memory are lost");
+        }
+    }
+
+    async fn is_troubled(&mut self, shared: &Shared, error: &Error) {
+        shared.troubled(Some(error.to_string()));
+        if self.failures == 0 {
+            self.lost_before = shared.lost.load(Ordering::Relaxed);
+            tracing::warn!(store = %shared.options.address, %error, "events wait in memory; traffic goes on");
+        }
+        self.failures = self.failures.saturating_add(1);
+        let rest = REST.saturating_mul(1 << self.failures.min(10)).min(REST_MAX);
+        tokio::time::sleep(if shared.is_closed() { REST } else { rest }).await;
+    }
+
+    /// Lets events gather.
+    async fn rest(&self, shared: &Shared) {
+        let until = tokio::time::Instant::now() + GATHER;
+        while !shared.is_hurried() && tokio::time::Instant::now() < until {
+            tokio::time::sleep(GATHER / 4).await;
+        }
+        if shared.is_hurried() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What every store does, whichever database it is in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use steadfast_core::kind::FailureKind;
+use steadfast_core::record::Record;
+use steadfast_store::{Address, Expected, Filter, Options, Paging, PutError, Range, SessionFilter, Store};
+
+use crate::story::{NOON, Story};
+
+fn open() -> Store {
+    Store::open(Options::new(Address::sqlite(":memory:"), 30)).unwrap()
+}
+
+async fn feed(store: &Store, records: Vec<Record>) {
+    store.feed(&Arc::from(records));
+    assert!(store.flush(Duration::from_secs(10)).await, "{:?}", store.health());
+}
+
+#[tokio::test]
+async fn a_request_that_recovered_is_listed_counted_and_told_in_full() {
+    let store = open();
+    let records = Story::of("req_1", "acme", NOON)
+        .session("s1")
+        .attempt("claude")
+        .fails(FailureKind::Overloaded, "overloaded")
+        .attempt("gpt")
+        .served();
+    feed(&store, records.clone()).await;
+
+    assert_eq!(store.records("req_1").await.unwrap(), records);
+    let attempts = steadfast_store::attempts(&records);
+    assert_eq!(attempts.iter().map(|attempt| attempt.succeeded).collect::<Vec<_>>(), [Some(false), Some(true)]);
+
+    let page = store.requests(Filter::default(), Paging::default()).await.unwrap();
+    let [request] = &page.items[..] else { panic!("{page:?}") };
+    assert_eq!((request.request.as_str(), request.outcome.as_deref()), ("req_1", Some("succeeded")));
+    assert_eq!((request.attempts, request.failures, request.fallbacks), (2, 1, 1));
+    assert_eq!((request.usd_micros, request.failed_usd_micros), (60, 10));
+
+    let page = store.sessions(SessionFilter::default(), Paging::default()).await.unwrap();
+    assert_eq!(page.items.len(), 1);
+    assert_eq!((page.items[0].requests, page.items[0].failures), (1, 1));
+
+    let range = Range { from: NOON - 1, to: NOON + 1, project: None };
+    let analytics = store.analytics(range).await.unwrap();
+    assert_eq!((analytics.totals.requests, analytics.totals.failures, analytics.totals.recovered), (1, 1, 1));
+    assert_eq!(analytics.by_kind[0].name, "overloaded");
+    assert_eq!(analytics.messages[0].message, "overloaded");
+    assert_eq!(analytics.recovery.mean_time_ms, Some(1100.0));
+}
+
+#[tokio::test]
+async fn a_document_is_not_overwritten_by_somebody_who_did_not_read_it() {
+    let store = open();
+    let first = store.put("policy", "global", serde_json::json!({"a": 1}), Expected::Nothing).await.unwrap();
+    assert_eq!(first.version, 1);
+    let second = store.put("policy", "global", serde_json::json!({"a": 2}), Expected::Version(1)).await.unwrap();
+    assert_eq!(second.version, 2);
+    let error = store.put("policy", "global", serde_json::json!({"a": 3}), Expected::Version(1)).await.unwrap_err();
+    let PutError::Conflict(Some(current)) = error else { panic!("{error}") };
+    assert_eq!(*current, second);
+    assert!(store.put("policy", "global", serde_json::json!({}), Expected::Nothing).await.is_err());
+    assert_eq!(store.document("policy", "global").await.unwrap(), Some(second.clone()));
+    let gone = store.delete("policy", "global", Expected::Version(2)).await.unwrap();
+    assert_eq!(store.document("policy", "global").await.unwrap(), None);
+    assert_eq!(store.changes(second.change).await.unwrap(), [gone]);
+    assert_eq!(store.documents("policy", Paging::default()).await.unwrap().items, []);
+}
+
+#[tokio::test]
+async fn behind_every_bar_there_is_a_list_of_requests() {
+    let store = open();
+    for number in 0..5 {
+        let story = Story::of(&format!("req_{number}"), "acme", NOON + number * 1000).attempt("claude");
+        feed(&store, story.fails(FailureKind::RateLimit, "slow down").gives_up()).await;
+    }
+    feed(&store, Story::of("req_good", "acme", NOON).attempt("gpt").served()).await;
+    feed(&store, Story::of("req_now", "other", NOON).attempt("gpt").so_far()).await;
+    let list = async |filter: Filter| {
+        let page = store.requests(filter, Paging::default()).await.unwrap();
+        page.items.into_iter().map(|request| request.request).collect::<Vec<_>>()
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(list(Filter { kind: some("rate_limit"), ..Filter::default() }).await.len(), 5);
+    assert_eq!(list(Filter { failed: true, model: some("gpt"), ..Filter::default() }).await, [""; 0]);
+    assert_eq!(list(Filter { model: some("gpt"), ..Filter::default() }).await, ["req_good"]);
+    assert_eq!(list(Filter { outcome: some("succeeded"), ..Filter::default() }).await, ["req_good"]);
+    let late = Filter { kind: some("rate_limit"), from: Some(NOON + 3000), ..Filter::default() };
+    assert_eq!(list(late).await, ["req_4", "req_3"]);
+
+    let first = Paging { after: None, limit: Some(4) };
+    let page = store.requests(Filter { failed: true, ..Filter::default() }, first).await.unwrap();
+    assert_eq!(page.items.len(), 4);
+    let second = Paging { after: page.next, limit: Some(4) };
+    let page = store.requests(Filter { failed: true, ..Filter::default() }, second).await.unwrap();
+    assert_eq!((page.items.len(), page.items[0].request.as_str(), page.next), (1, "req_0", None));
+}
