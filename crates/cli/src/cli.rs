@@ -16,6 +16,7 @@ use crate::commands::serve::ServeArgs;
 use crate::commands::setup::SetupArgs;
 use crate::commands::simulate::SimulateArgs;
 use crate::commands::spawn::SpawnArgs;
+use crate::commands::tasks::TasksArgs;
 use crate::commands::why::WhyArgs;
 
 /// Keeps AI agents working when models, networks and processes fail.
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run many tasks at once, and keep each working until it is done
     Spawn(SpawnArgs),
+    /// See, follow, stop and repeat tasks that were left to a worker
+    Tasks(TasksArgs),
     /// Point a client at the gateway: print the lines, or write them
     Setup(SetupArgs),
     /// Check that everything between a client and its models is in order

@@ -11,6 +11,7 @@ pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod simulate;
 pub(crate) mod spawn;
+pub(crate) mod tasks;
 pub(crate) mod why;
 
 use std::io::{self, Write as _};
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Fake(args) => fake::run(args, &cli.sources),
         Command::Run(args) => run::run(args, &cli.sources),
         Command::Spawn(args) => spawn::run(args, &cli.sources),
+        Command::Tasks(args) => tasks::run(args, &cli.sources),
         Command::Guard(args) => guard::run(args, &cli.sources),
     }
 }

@@ -4,21 +4,22 @@
 pub(crate) mod tell;
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use steadfast_config::{Config, parse_duration};
+use steadfast_store::{Address, Options, Store};
 use steadfast_supervisor::process::Stop;
-use steadfast_supervisor::{Fleet, Task};
+use steadfast_supervisor::{Fleet, Observer, Settings, Task, Worker, to_keep};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::clients::Base;
 use crate::commands::doctor::probe;
-use crate::commands::{environment, load_or_refuse, report, talk};
+use crate::commands::{data, environment, load_or_refuse, report, talk};
 use crate::decisions;
 
 /// Our own gateway on this machine answers at once or is not there.
@@ -91,6 +92,10 @@ pub(crate) struct TaskArgs {
     #[arg(long)]
     no_gateway: bool,
 
+    /// Leave it to a worker: `steadfast serve` or `steadfast tasks work`
+    #[arg(long)]
+    pub(crate) detach: bool,
+
     /// Write JSON lines: one for everything that happens, the result last
     #[arg(long)]
     pub(crate) json: bool,
@@ -98,6 +103,74 @@ pub(crate) struct TaskArgs {
     /// Say nothing about attempts and decisions
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// How a worker works.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WorkArgs {
+    /// How many tasks run at a time
+    #[arg(long, short = 'P', value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    parallel: u16,
+
+    /// End when nothing waits or runs any more
+    #[arg(long)]
+    drain: bool,
+
+    /// How long a task stays with a worker that is not heard of
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = lease)]
+    lease: Duration,
+}
+
+/// The store, and where what tasks write is kept.
+pub(crate) struct Kept {
+    pub(crate) store: Store,
+    pub(crate) logs: Option<PathBuf>,
+    keep: Duration,
+}
+
+impl WorkArgs {
+    /// The same for a worker within another command.
+    pub(crate) fn beside(parallel: u16) -> Self {
+        Self { parallel, drain: false, lease: Duration::from_secs(30) }
+    }
+
+    pub(crate) fn worker(&self, fleet: Arc<Fleet>, kept: &Kept, observer: Arc<dyn Observer>) -> Worker {
+        let settings = Settings {
+            parallel: self.parallel.into(),
+            lease: self.lease,
+            logs: kept.logs.clone(),
+            keep: kept.keep,
+            drain: self.drain,
+        };
+        Worker { fleet, store: kept.store.clone(), observer, settings }
+    }
+}
+
+impl Kept {
+    /// The store that the configuration names, or the usual one.
+    pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
+        let state = decisions::state_folder(&environment());
+        let address = match &config.store {
+            Some(steadfast_config::Store::Sqlite { path }) => Address::sqlite(path.as_str()),
+            Some(steadfast_config::Store::Postgres { url }) => Address::postgres(url.expose()),
+            None => {
+                let folder = state.as_ref().context("neither XDG_STATE_HOME nor HOME says where the store is")?;
+                Address::sqlite(folder.join("steadfast.db").display().to_string())
+            }
+        };
+        let options = Options::new(address, config.keep_days);
+        let keep = options.keep;
+        let store = Store::open(options).context("cannot open the store")?;
+        Ok(Self { store, logs: state.map(|folder| folder.join("tasks")), keep })
+    }
+
+    /// Leaves tasks to a worker.
+    pub(crate) async fn leave(&self, tasks: &[Task]) -> anyhow::Result<()> {
+        let new: Vec<_> = tasks.iter().map(to_keep).collect::<Result<_, _>>()?;
+        self.store.add_tasks(new).await.context("the tasks were not taken")?;
+        self.store.close().await;
+        Ok(())
+    }
 }
 
 /// Everything tasks are run with.
@@ -136,6 +209,37 @@ impl TaskArgs {
         }
     }
 
+    /// Leaves tasks to a worker, where they could be run.
+    pub(crate) fn leave(&self, tasks: &[Task], sources: &crate::cli::SourceArgs) -> anyhow::Result<ExitCode> {
+        let Some(loaded) = load_or_refuse(sources) else { return Ok(ExitCode::FAILURE) };
+        let config = Arc::new(loaded.config);
+        let fleet = Fleet::new(Arc::clone(&config), None, std::env::temp_dir())?;
+        let here = std::env::current_dir().context("this folder is gone")?;
+        let tasks: Vec<Task> = tasks
+            .iter()
+            .map(|task| Task {
+                folder: Some(task.folder.clone().map_or_else(|| here.clone(), |f| here.join(f))),
+                ..task.clone()
+            })
+            .collect();
+        for task in &tasks {
+            fleet.check(task)?;
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+        runtime.block_on(Kept::open(&config)?.leave(&tasks))?;
+        for task in &tasks {
+            data(&if self.json {
+                serde_json::json!({ "task_id": task.id, "label": task.label }).to_string()
+            } else {
+                task.id.clone()
+            })?;
+        }
+        if !self.quiet && !self.json {
+            talk("left to a worker; `steadfast tasks list` shows how they do");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     /// Prepares to run tasks; `None` where the configuration cannot be used, which has been said.
     pub(crate) fn stage(&self, sources: &crate::cli::SourceArgs) -> anyhow::Result<Option<Stage>> {
         let Some(loaded) = load_or_refuse(sources) else { return Ok(None) };
@@ -164,9 +268,9 @@ impl TaskArgs {
         if let Some(url) = &self.gateway {
             return Some(url.trim_end_matches('/').to_owned());
         }
-        let answer = probe::get(config.listen, "/health", "", GATEWAY_PATIENCE).ok()?;
+        let answer = probe::get(config.listen, "/", "", GATEWAY_PATIENCE).ok()?;
         // Somebody else may listen there.
-        let ours = answer.status == 200 && answer.body.contains("steadfast");
+        let ours = answer.status == 200 && answer.body.starts_with("Steadfast is running");
         ours.then(|| Base::new(config.listen, None).as_str().to_owned())
     }
 }
@@ -216,6 +320,12 @@ pub(crate) fn read_task(path: &Path) -> anyhow::Result<String> {
     }
     ensure!(!text.trim().is_empty(), "{} is empty: there is no task in it", path.display());
     Ok(text)
+}
+
+fn lease(written: &str) -> Result<Duration, String> {
+    let known =
+        parse_duration(written).filter(|lease| (Duration::from_millis(500)..Duration::from_secs(3600)).contains(lease));
+    known.ok_or_else(|| format!("`{written}` is not a duration between 500ms and 1h"))
 }
 
 fn seconds(written: &str) -> Result<f64, String> {

@@ -82,13 +82,13 @@ async fn run_one(batch: &Batch, task: &Task) -> TaskResult {
         stop: batch.stop.clone(),
     };
     match run.go().await {
-        Ok(Ending::Over(result)) => *result,
+        Ok(Ending::Over(result, _)) => *result,
         Ok(Ending::Later(..) | Ending::Lost) => not_run(task, "it was put aside"),
         Err(error) => not_run(task, &error.to_string()),
     }
 }
 
-fn not_run(task: &Task, error: &str) -> TaskResult {
+pub(crate) fn not_run(task: &Task, error: &str) -> TaskResult {
     let model = task.model.clone().unwrap_or_default();
     TaskResult {
         success: false,

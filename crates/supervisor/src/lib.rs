@@ -8,7 +8,7 @@
 //!
 //! A driver of the core like the gateway's, and without a policy of its own. `process` knows how to run and end a
 //! process with all its children, `adapter` what each agent's output says, `attempt` how one is judged, `run` the way
-//! of one task, `batch` that of many.
+//! of one task, `batch` that of many, `worker` of those that the store keeps.
 
 pub mod adapter;
 mod attempt;
@@ -18,8 +18,10 @@ pub mod process;
 mod run;
 mod task;
 mod template;
+mod worker;
 
 pub use batch::{Batch, run_all};
 pub use fleet::{DEADLINE, Fleet, PlanError};
 pub use run::{Ending, InMemory, Keeper, Lost, Observer, Run, new_session};
 pub use task::{BatchResult, Conversation, LastFailure, Memory, Task, TaskOutcome, TaskResult};
+pub use worker::{Settings, Worker, log_path, to_keep};

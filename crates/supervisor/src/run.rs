@@ -50,8 +50,8 @@ pub struct Lost;
 /// What became of a run.
 #[derive(Debug)]
 pub enum Ending {
-    /// It is over.
-    Over(Box<TaskResult>),
+    /// It is over; what is known of it stays, should it be run once more.
+    Over(Box<TaskResult>, Box<Memory>),
     /// It is to be run anew after this long.
     Later(Duration, Box<Memory>),
     /// Another worker has it.
@@ -136,7 +136,7 @@ impl<K: Keeper> Way<'_, K> {
                 }
                 Action::Restart(at) => self.wait(at).await,
                 Action::Decided(decision) => self.decided(&decision, None),
-                Action::Done(outcome) => return Ending::Over(Box::new(self.finish(&outcome))),
+                Action::Done(outcome) => return self.finish(&outcome),
                 Action::Repair => {
                     let worked = self.repair().await;
                     let now = self.run.fleet.clock.now();
@@ -235,13 +235,13 @@ impl<K: Keeper> Way<'_, K> {
         self.run.keeper.repair().await || forgot
     }
 
-    fn finish(mut self, outcome: &Outcome) -> TaskResult {
+    fn finish(mut self, outcome: &Outcome) -> Ending {
         let record = Record {
             attempt: Some(self.run.memory.attempts),
             latency_ms: Some(millis(self.run.fleet.clock.now().since(self.started))),
             ..self.line(Event::Outcome)
         };
-        self.tell(record.with_outcome(outcome, &self.world));
+        self.tell(&record.with_outcome(outcome, &self.world));
         let failure = self.recovery.last_failure();
         let kind = failure.map(|failure| failure.kind);
         let told = match outcome {
@@ -274,12 +274,12 @@ impl<K: Keeper> Way<'_, K> {
         let success = told == TaskOutcome::Succeeded;
         let last = self.last.take();
         let result = last.map(|last| if last.told.result.is_empty() { last.output } else { last.told.result });
-        TaskResult {
+        let result = TaskResult {
             success,
-            session_id: memory.conversation.map(|conversation| conversation.id),
+            session_id: memory.conversation.as_ref().map(|conversation| conversation.id.clone()),
             model_used: self.crew[self.used.unwrap_or(0)].name.clone(),
             attempts: memory.attempts,
-            fallback_chain: memory.models,
+            fallback_chain: memory.models.clone(),
             error,
             task_id: task.id.clone(),
             label: task.label.clone(),
@@ -291,7 +291,8 @@ impl<K: Keeper> Way<'_, K> {
             usage: memory.usage,
             cost_usd: (memory.usd_micros > 0).then(|| memory.usd_micros as f64 / 1e6),
             took_ms: millis(self.run.fleet.clock.now().since(self.started)),
-        }
+        };
+        Ending::Over(Box::new(result), Box::new(memory))
     }
 
     fn decided(&mut self, decision: &Decision, failed: Option<(&Failure, Duration, Usage)>) {
@@ -304,7 +305,7 @@ impl<K: Keeper> Way<'_, K> {
             },
             None => bare,
         };
-        self.tell(Record {
+        self.tell(&Record {
             from: Some(self.place(decision.from)),
             to: decision.to.map(|to| self.place(to)),
             ..bare.with_decision(decision, &self.world)
@@ -314,7 +315,7 @@ impl<K: Keeper> Way<'_, K> {
     fn log_start(&self) {
         let plan = self.recovery.plan();
         let chain = (0..plan.route.chain().len()).map(|index| self.place_at(index));
-        self.tell(Record {
+        self.tell(&Record {
             client: Some(self.crew[0].agent_name.as_str().into()),
             policy: Some(plan.policy.name.as_str().into()),
             chain: chain.collect(),
@@ -324,7 +325,7 @@ impl<K: Keeper> Way<'_, K> {
     }
 
     fn log_attempt(&self, attempt: &Attempt) {
-        self.tell(Record {
+        self.tell(&Record {
             attempt: Some(attempt.number),
             attempts_max: Some(attempt.of),
             target: Some(self.place(attempt.target)),
@@ -335,7 +336,7 @@ impl<K: Keeper> Way<'_, K> {
 
     fn log_success(&self, attempt: &Attempt, attempted: &Attempted, took: Duration) {
         let usage = attempted.told.usage;
-        self.tell(Record {
+        self.tell(&Record {
             attempt: Some(attempt.number),
             target: Some(self.place(attempt.target)),
             latency_ms: Some(millis(took)),
@@ -354,8 +355,8 @@ impl<K: Keeper> Way<'_, K> {
         }
     }
 
-    fn tell(&self, record: Record) {
-        self.run.observer.saw(self.run.task, &record);
+    fn tell(&self, record: &Record) {
+        self.run.observer.saw(self.run.task, record);
     }
 
     fn place(&self, target: Target) -> Place {

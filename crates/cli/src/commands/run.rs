@@ -56,6 +56,9 @@ Exit codes: 0 done, 1 given up, 2 the command line makes no sense, 3 the budget 
 
 pub(crate) fn run(args: &RunArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
     let task = task(args)?;
+    if args.task.detach {
+        return args.task.leave(&[task], sources);
+    }
     let Some(stage) = args.task.stage(sources)? else { return Ok(ExitCode::FAILURE) };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
@@ -106,7 +109,7 @@ async fn go(args: &RunArgs, task: &Task, stage: Stage) -> anyhow::Result<TaskRes
         copy,
         stop,
     };
-    let Ending::Over(result) = run.go().await? else { bail!("the task was put aside") };
+    let Ending::Over(result, _) = run.go().await? else { bail!("the task was put aside") };
     if let Some(printed) = printed {
         let _ = tokio::task::spawn_blocking(move || printed.join()).await;
     }

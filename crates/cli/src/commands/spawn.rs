@@ -56,6 +56,9 @@ Exit codes: 0 all done, 1 some were given up, 75 some failed for reasons that ma
 
 pub(crate) fn run(args: &SpawnArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
     let (tasks, partial) = tasks(args)?;
+    if args.task.detach {
+        return args.task.leave(&tasks, sources);
+    }
     let Some(stage) = args.task.stage(sources)? else { return Ok(ExitCode::FAILURE) };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let result = runtime.context("cannot start the runtime")?.block_on(go(args, tasks, partial, stage))?;
@@ -105,7 +108,7 @@ fn tasks(args: &SpawnArgs) -> anyhow::Result<(Vec<Task>, bool)> {
 async fn go(args: &SpawnArgs, tasks: Vec<Task>, partial: bool, stage: Stage) -> anyhow::Result<BatchResult> {
     let Stage { fleet, log, _guard } = stage;
     let bars = std::io::stderr().is_terminal() && !args.task.json && !args.task.quiet;
-    let shown = bars.then(|| tasks.len());
+    let shown = bars.then_some(tasks.len());
     let (observer, bars): (Arc<dyn Observer>, Option<Arc<tell::Bars>>) = match shown {
         _ if args.task.json => (Arc::new(tell::Programs { log }), None),
         Some(count) => {

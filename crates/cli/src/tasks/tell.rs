@@ -24,6 +24,11 @@ pub(crate) struct Log {
     fallbacks: Option<Mutex<LogFiles>>,
 }
 
+/// Tells nobody; what is kept is kept.
+pub(crate) struct Silent {
+    pub(crate) log: Log,
+}
+
 /// Tells programs: one line of JSON for everything.
 pub(crate) struct Programs {
     pub(crate) log: Log,
@@ -83,11 +88,17 @@ fn fallback(task: &Task, record: &Record) -> Option<serde_json::Value> {
         "task_id": task.id,
         "original_model": from.model,
         "fallback_model": to.model,
-        "error_type": record.kind.map(|kind| kind.as_str()),
+        "error_type": record.kind.map(steadfast_core::FailureKind::as_str),
         "attempt": record.attempt,
         "max_attempts": record.attempts_max,
         "reason": record.message.as_deref().or(record.reason.as_deref()),
     }))
+}
+
+impl Observer for Silent {
+    fn saw(&self, task: &Task, record: &Record) {
+        self.log.keep(task, record);
+    }
 }
 
 impl Observer for Programs {

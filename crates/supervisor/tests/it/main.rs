@@ -5,6 +5,7 @@
 mod agents;
 mod processes;
 mod tasks;
+mod workers;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -95,7 +96,7 @@ async fn run_until(fleet: &Fleet, task: Task, story: &Story, stop: watch::Receiv
     let memory = Memory::default();
     let run = Run { fleet, task: &task, memory, observer: story, keeper: InMemory, copy: None, stop };
     match run.go().await.unwrap() {
-        Ending::Over(result) => *result,
+        Ending::Over(result, _) => *result,
         other => panic!("{other:?}"),
     }
 }
