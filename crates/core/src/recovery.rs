@@ -24,7 +24,7 @@ use crate::cost::Usage;
 use crate::decision::{Decision, Reason, Target};
 use crate::failure::Failure;
 use crate::kind::FailureKind;
-use crate::policy::{Policy, Trigger};
+use crate::policy::{Ask, Policy, Trigger};
 use crate::route::{EndpointId, Needs, Place, Route};
 use crate::time::Instant;
 use crate::world::{Project, Session, Turn, World};
@@ -216,7 +216,7 @@ enum State {
     Running(Running),
     Waiting { until: Instant, then: Then },
     Deferring,
-    Asking { question: Question, place: Place },
+    Asking { question: Question, place: Place, ask: Ask },
     Repairing,
     Restarting { at: Instant },
     Done(Outcome),
@@ -396,7 +396,7 @@ impl Recovery {
 
     /// A person answered; an answer nobody asked for changes nothing.
     pub fn answered(&mut self, answer: Answer, world: &World, now: Instant) -> Option<Decision> {
-        let State::Asking { question, place } = self.state else { return None };
+        let State::Asking { question, place, .. } = self.state else { return None };
         match answer {
             Answer::No => Some(self.decide(world, now)),
             Answer::Yes => {
@@ -406,6 +406,13 @@ impl Recovery {
                 Some(Decision { to: Some(question.to), ..decision })
             }
         }
+    }
+
+    /// The question is put to the person only now, because another was open: its times count from here.
+    pub fn put_question(&mut self, now: Instant) -> Option<Question> {
+        let State::Asking { question, ask, .. } = &mut self.state else { return None };
+        *question = question.put_at(now, *ask, self.deadline);
+        Some(*question)
     }
 
     /// The repair worked or did not.
@@ -432,6 +439,14 @@ impl Recovery {
         if !matches!(self.state, State::Done(_)) {
             self.give_back(world);
             self.state = State::Done(Outcome::Cancelled);
+        }
+    }
+
+    /// What a person is asked, while the answer is awaited.
+    pub const fn question(&self) -> Option<Question> {
+        match self.state {
+            State::Asking { question, .. } => Some(question),
+            _ => None,
         }
     }
 
@@ -589,6 +604,14 @@ impl Drop for Recovery {
             let (input_tokens, output_tokens) = (needs.input_tokens.into(), needs.output_tokens.into());
             self.settle(&running, Usage { input_tokens, output_tokens });
         }
+    }
+}
+
+impl Question {
+    /// The same question, put at this moment.
+    fn put_at(self, now: Instant, ask: Ask, deadline: Instant) -> Self {
+        let skip = (now + ask.skip).min(deadline);
+        Self { nudge: (now + ask.nudge).min(skip), skip, ..self }
     }
 }
 

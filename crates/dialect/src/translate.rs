@@ -12,6 +12,7 @@
 
 mod canon;
 mod chat;
+pub mod converse;
 mod gemini;
 mod messages;
 mod note;

@@ -135,6 +135,47 @@ impl Operation {
         Ok(operation)
     }
 
+    /// One attempt that another `Recovery` decided on: this one's is never asked, and nothing is logged.
+    pub(crate) fn lone(
+        engine: &Arc<Engine>,
+        call: Arc<Call>,
+        policy: Arc<Policy>,
+        route: Arc<Route>,
+        attempt: Attempt,
+    ) -> Self {
+        let (snapshot, now) = (engine.snapshot(), engine.clock.now());
+        let plan = Plan {
+            needs: Needs { free: true, ..Needs::default() },
+            face: Face::GATEWAY,
+            project: Arc::new(world::Project::new("", 0.0, None)),
+            session: Arc::new(Session::new(None)),
+            turn: world::Turn::New,
+            time_limit: None,
+            restarts_used: 0,
+            seed: 0,
+            policy,
+            route,
+        };
+        Self {
+            engine: Arc::clone(engine),
+            mode: plan.policy.stream,
+            plain: false,
+            world: Arc::clone(&snapshot.world),
+            recovery: Recovery::start(plan, now),
+            started: now,
+            attempt: Some((attempt, now)),
+            served_by: None,
+            steps: Vec::new(),
+            last: None,
+            tokens_seen: 0,
+            over: true,
+            trace: None,
+            repeat: None,
+            snapshot,
+            call,
+        }
+    }
+
     /// Waits as long as the core says, and returns with an attempt to make or the end.
     pub(crate) async fn next(&mut self) -> Next {
         loop {

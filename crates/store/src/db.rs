@@ -142,22 +142,24 @@ impl File {
             std::fs::create_dir_all(folder)
                 .map_err(|error| Error::Away(format!("cannot make the folder `{}`: {error}", folder.display())))?;
         }
-        let options = SqliteConnectOptions::new()
+        let common = SqliteConnectOptions::new()
             .filename(path)
             .in_memory(in_memory)
+            .busy_timeout(PATIENCE)
+            .pragma("cache_size", "-16384")
+            .pragma("temp_store", "memory")
+            .disable_statement_logging();
+        let writing = common
+            .clone()
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .auto_vacuum(SqliteAutoVacuum::Incremental)
-            .busy_timeout(PATIENCE)
-            .pragma("cache_size", "-16384")
-            .pragma("temp_store", "memory")
-            .pragma("journal_size_limit", "67108864")
-            .disable_statement_logging();
-        let connection = SqliteConnection::connect_with(&options).await?;
+            .pragma("journal_size_limit", "67108864");
+        let connection = SqliteConnection::connect_with(&writing).await?;
         let writer = Mutex::new(Writer { connection, durability: Durability::Process, is_open: false });
         let pool = SqlitePoolOptions::new().max_connections(READERS_MAX).acquire_timeout(PATIENCE);
-        let readers = (!in_memory).then(|| pool.connect_lazy_with(options.read_only(true).create_if_missing(false)));
+        let readers = (!in_memory).then(|| pool.connect_lazy_with(common.read_only(true)));
         Ok(Self { writer, readers })
     }
 }

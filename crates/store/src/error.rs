@@ -15,6 +15,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// What the database said.
+    pub fn told(&self) -> &str {
+        match self {
+            Self::Away(told) | Self::Refused(told) | Self::Unreadable(told) => told,
+        }
+    }
+
     /// Says whether the same thing may work later.
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Away(_))

@@ -187,10 +187,10 @@ impl Link {
     }
 
     async fn is_troubled(&mut self, shared: &Shared, error: &Error) {
-        shared.troubled(Some(error.to_string()));
+        shared.troubled(Some(error.told().to_owned()));
         if self.failures == 0 {
             self.lost_before = shared.lost.load(Ordering::Relaxed);
-            tracing::warn!(store = %shared.options.address, %error, "events wait in memory; traffic goes on");
+            tracing::warn!(store = %shared.options.address, error = error.told(), "the store is away: events wait in memory, traffic goes on");
         }
         self.failures = self.failures.saturating_add(1);
         let rest = REST.saturating_mul(1 << self.failures.min(10)).min(REST_MAX);

@@ -59,7 +59,8 @@ impl Recovery {
             Some(chosen) => self.run(chosen, world),
             None => {
                 let reason = obstacles.reason(now);
-                if let Some(decision) = self.park(reason, world, now).or_else(|| self.restart_or_degrade(reason, now)) {
+                let held = self.park(reason, world, now).or_else(|| self.ask_elsewhere(world, now));
+                if let Some(decision) = held.or_else(|| self.restart_or_degrade(reason, now)) {
                     return Some(decision);
                 }
                 self.finish(Outcome::GaveUp(reason));
@@ -77,7 +78,7 @@ impl Recovery {
         let welcome = |place: &Place| {
             let Some((model, target)) = route.look(*place) else { return false };
             let Some(endpoint) = world.endpoint(target.endpoint) else { return false };
-            self.fits(model).is_ok() && !session.shuns(&model.name, endpoint, *turn, now)
+            self.fits(model).is_ok() && self.may_reroute_to(*place) && !session.shuns(&model.name, endpoint, *turn, now)
         };
         let found = self.places().find(welcome);
         if let Some(place) = found.filter(|place| *place != self.at) {
@@ -94,7 +95,7 @@ impl Recovery {
         paused: Paused,
         obstacles: &mut Obstacles,
     ) -> Option<Chosen> {
-        for place in self.places() {
+        for place in self.places().filter(|place| self.may_reroute_to(*place)) {
             let Some((model, target, endpoint)) = self.usable(place, world, now, obstacles) else { continue };
             if paused == Paused::Skipped && endpoint.is_paused(now) {
                 continue;
@@ -117,12 +118,18 @@ impl Recovery {
         None
     }
 
+    /// Where a person is asked about another model, none is taken unasked because one is refused.
+    fn may_reroute_to(&self, place: Place) -> bool {
+        !self.plan.face.ask || place.model == self.at.model
+    }
+
     /// No breaker admits the request. Breakers alone would turn a brown-out into an outage, so
     /// each throttle lets through as much as its endpoint has lately accepted: first at the
     /// current place, where the policy wanted to go, then at every other in order.
     fn choose_in_panic(&self, world: &World, now: Instant, chance: f64, obstacles: &mut Obstacles) -> Option<Chosen> {
         let others = self.plan.route.places_from(FIRST);
-        for place in std::iter::once(self.at).chain(others.filter(|place| *place != self.at)) {
+        let others = others.filter(|place| *place != self.at && self.may_reroute_to(*place));
+        for place in std::iter::once(self.at).chain(others) {
             let Some((model, target, endpoint)) = self.usable(place, world, now, obstacles) else { continue };
             // An endpoint that has not served since it failed is judged by its probe alone.
             let judged = !endpoint.throttle.served_last() && endpoint.breaker.has_young_probe(now);

@@ -279,17 +279,47 @@ impl Recovery {
         if self.asked {
             return Tried::Skipped(Skip::UsedUp);
         }
-        let (place, to) = match self.next_place(failure.kind, world, now) {
-            Ok(next) => next,
-            Err(skip) => return Tried::Skipped(skip),
-        };
-        let Some(from) = self.failed_at else { return Tried::Skipped(Skip::NotHere) };
+        match self.next_place(failure.kind, world, now) {
+            // The same model elsewhere is the same voice: nobody need be asked.
+            Ok((place, _)) if place.model == self.at.model => self.try_fallback(failure, world, now),
+            Ok((place, to)) => self.ask_about(place, to, ask, now),
+            Err(skip) => Tried::Skipped(skip),
+        }
+    }
+
+    fn ask_about(&mut self, place: Place, to: Target, ask: Ask, now: Instant) -> Tried {
+        let here = || self.plan.route.look(self.at).map(|(_, target)| target);
+        let Some(from) = self.failed_at.or_else(here) else { return Tried::Skipped(Skip::NotHere) };
         self.asked = true;
-        let skip = (now + ask.skip).min(self.deadline);
-        let question = Question { from, to, nudge: (now + ask.nudge).min(skip), skip };
-        self.state = State::Asking { question, place };
+        let question = Question { from, to, nudge: now, skip: now }.put_at(now, ask, self.deadline);
+        self.state = State::Asking { question, place, ask };
         let decision = self.decision("ask", Duration::ZERO, Reason::PersonDecides);
         Tried::Taken(Decision { to: Some(to), ..decision })
+    }
+
+    /// Every endpoint of this model refuses: where a person may be asked, about the next model that admits.
+    pub(super) fn ask_elsewhere(&mut self, world: &World, now: Instant) -> Option<Decision> {
+        if !self.plan.face.ask || self.asked {
+            return None;
+        }
+        let policy = Arc::clone(&self.plan.policy);
+        let unreachable = Failure::new(FailureKind::NetworkTransient, "refused");
+        let (trigger, steps) = policy.steps(self.failure.as_ref().unwrap_or(&unreachable));
+        let (step, ask) = steps.iter().enumerate().find_map(|(index, rule)| match rule.step {
+            Step::Ask(ask) => Some((index, ask)),
+            _ => None,
+        })?;
+        let (place, to) = self.next_place_where(|place| place.model != self.at.model, world, now).ok()?;
+        if world.endpoint(to.endpoint).is_none_or(|endpoint| endpoint.breaker.is_open(now)) {
+            return None;
+        }
+        // After a "no" the list goes on from here: what comes before would be refused too.
+        self.keep_progress(Progress { trigger, step, used: 0, last_wait: Duration::ZERO });
+        self.failure = self.failure.take().or(Some(unreachable));
+        match self.ask_about(place, to, ask, now) {
+            Tried::Taken(decision) => Some(decision),
+            Tried::Skipped(_) | Tried::Denied(..) => None,
+        }
     }
 
     /// Every endpoint refuses: a task can wait for a new run where its policy knows one, a council
@@ -394,10 +424,19 @@ impl Recovery {
     /// One whose breaker is open is taken only if there is no other.
     fn next_place(&self, kind: FailureKind, world: &World, now: Instant) -> Result<(Place, Target), Skip> {
         let about_the_model = matches!(kind, FailureKind::ContextLimit | FailureKind::ContentFilter);
+        self.next_place_where(|place| !about_the_model || place.model != self.at.model, world, now)
+    }
+
+    fn next_place_where(
+        &self,
+        wanted: impl Fn(Place) -> bool,
+        world: &World,
+        now: Instant,
+    ) -> Result<(Place, Target), Skip> {
         let mut skip = Skip::ChainEnds;
         let mut open = None;
         for place in self.places() {
-            if place == self.at || about_the_model && place.model == self.at.model {
+            if place == self.at || !wanted(place) {
                 continue;
             }
             let Some((model, target)) = self.plan.route.look(place) else { continue };

@@ -5,12 +5,42 @@ use std::time::Duration;
 
 use steadfast_core::kind::FailureKind;
 use steadfast_core::record::Record;
+use steadfast_stage::{Folder, Postgres};
 use steadfast_store::{Address, Expected, Filter, Options, Paging, PutError, Range, SessionFilter, Store};
 
 use crate::story::{NOON, Story};
 
-fn open() -> Store {
-    Store::open(Options::new(Address::sqlite(":memory:"), 30)).unwrap()
+/// Runs each test on a SQLite file, a SQLite database in memory and PostgreSQL.
+macro_rules! contract {
+    ($($(#[$attribute:meta])* async fn $name:ident($store:ident: Store) $body:block)*) => {
+        $(
+            $(#[$attribute])*
+            async fn $name($store: Store) $body
+        )*
+        mod sqlite_file {
+            $(#[tokio::test] async fn $name() {
+                let folder = Folder::new();
+                super::$name(open(Address::sqlite(folder.join("store.db").display().to_string()))).await;
+            })*
+            use super::*;
+        }
+        mod sqlite_memory {
+            $(#[tokio::test] async fn $name() {
+                super::$name(open(Address::sqlite(":memory:"))).await;
+            })*
+            use super::*;
+        }
+        mod postgres {
+            $(#[tokio::test] async fn $name() {
+                super::$name(open(Address::postgres(Postgres::shared().database()))).await;
+            })*
+            use super::*;
+        }
+    };
+}
+
+fn open(address: Address) -> Store {
+    Store::open(Options::new(address, 30)).unwrap()
 }
 
 async fn feed(store: &Store, records: Vec<Record>) {
@@ -18,9 +48,8 @@ async fn feed(store: &Store, records: Vec<Record>) {
     assert!(store.flush(Duration::from_secs(10)).await, "{:?}", store.health());
 }
 
-#[tokio::test]
-async fn a_request_that_recovered_is_listed_counted_and_told_in_full() {
-    let store = open();
+contract! {
+async fn a_request_that_recovered_is_listed_counted_and_told_in_full(store: Store) {
     let records = Story::of("req_1", "acme", NOON)
         .session("s1")
         .attempt("claude")
@@ -51,9 +80,7 @@ async fn a_request_that_recovered_is_listed_counted_and_told_in_full() {
     assert_eq!(analytics.recovery.mean_time_ms, Some(1100.0));
 }
 
-#[tokio::test]
-async fn a_document_is_not_overwritten_by_somebody_who_did_not_read_it() {
-    let store = open();
+async fn a_document_is_not_overwritten_by_somebody_who_did_not_read_it(store: Store) {
     let first = store.put("policy", "global", serde_json::json!({"a": 1}), Expected::Nothing).await.unwrap();
     assert_eq!(first.version, 1);
     let second = store.put("policy", "global", serde_json::json!({"a": 2}), Expected::Version(1)).await.unwrap();
@@ -69,9 +96,7 @@ async fn a_document_is_not_overwritten_by_somebody_who_did_not_read_it() {
     assert_eq!(store.documents("policy", Paging::default()).await.unwrap().items, []);
 }
 
-#[tokio::test]
-async fn behind_every_bar_there_is_a_list_of_requests() {
-    let store = open();
+async fn behind_every_bar_there_is_a_list_of_requests(store: Store) {
     for number in 0..5 {
         let story = Story::of(&format!("req_{number}"), "acme", NOON + number * 1000).attempt("claude");
         feed(&store, story.fails(FailureKind::RateLimit, "slow down").gives_up()).await;
@@ -96,4 +121,5 @@ async fn behind_every_bar_there_is_a_list_of_requests() {
     let second = Paging { after: page.next, limit: Some(4) };
     let page = store.requests(Filter { failed: true, ..Filter::default() }, second).await.unwrap();
     assert_eq!((page.items.len(), page.items[0].request.as_str(), page.next), (1, "req_0", None));
+}
 }

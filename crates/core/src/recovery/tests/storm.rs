@@ -103,18 +103,6 @@ fn a_task_that_finds_every_breaker_open_runs_again_later() {
 }
 
 #[test]
-fn a_question_does_not_outlast_the_deadline() {
-    let mut policy = template("council").unwrap();
-    policy.deadline = Duration::from_secs(20);
-    let Fixture { world, plan } = fixture(policy, Face::COUNCIL);
-    let mut recovery = Recovery::start(plan, at(0));
-    recovery.next(&world, at(0));
-    recovery.failed(Failure::new(FailureKind::AuthError, "test"), Usage::default(), &world, at(10_000));
-    let Action::Ask(question) = recovery.next(&world, at(10_000)) else { panic!("asks") };
-    assert_eq!((question.nudge, question.skip), (at(20_000), at(20_000)));
-}
-
-#[test]
 fn a_retry_that_serves_is_given_back() {
     let Fixture { world, plan } = fixture(template("default").unwrap(), Face::GATEWAY);
     let retries = || world.endpoint(EndpointId(0)).unwrap().retries.left();
