@@ -3,6 +3,7 @@
 
 pub(crate) mod tell;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
@@ -11,9 +12,11 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use steadfast_config::{Config, parse_duration};
+use steadfast_engine::Engine;
 use steadfast_store::{Address, Options, Store};
 use steadfast_supervisor::process::Stop;
 use steadfast_supervisor::{Fleet, Observer, Settings, Task, Worker, to_keep};
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -272,6 +275,46 @@ impl TaskArgs {
         // Somebody else may listen there.
         let ours = answer.status == 200 && answer.body.starts_with("Steadfast is running");
         ours.then(|| Base::new(config.listen, None).as_str().to_owned())
+    }
+}
+
+/// A worker beside a gateway.
+pub(crate) struct Beside {
+    stop: watch::Sender<Stop>,
+    working: tokio::task::JoinHandle<()>,
+    _guard: Option<std::process::Child>,
+}
+
+/// Starts a worker beside a gateway, on another runtime than the one that serves. A store that cannot be opened keeps
+/// nobody from serving.
+pub(crate) fn work_beside(engine: &Arc<Engine>, address: SocketAddr, parallel: u16, on: &Handle) -> Option<Beside> {
+    if parallel == 0 {
+        return None;
+    }
+    let started = || -> anyhow::Result<Beside> {
+        let mut config = engine.snapshot().config.clone();
+        let kept = Kept::open(&config)?;
+        let state = decisions::state_folder(&environment());
+        // The engine writes the decision log.
+        config.decision_log = None;
+        let log = tell::Log::open(&config, state.as_deref());
+        let folder = state.unwrap_or_else(std::env::temp_dir).join("attempts");
+        let gateway = Base::new(address, None).as_str().to_owned();
+        let fleet = Arc::new(Fleet::new(Arc::new(config), Some(gateway), folder)?);
+        let guard = guard(&fleet.id).ok();
+        let observer = Arc::new(tell::Engine { engine: Arc::clone(engine), log });
+        let worker = WorkArgs::beside(parallel).worker(fleet, &kept, observer);
+        let (stop, stopped) = watch::channel(Stop::No);
+        Ok(Beside { stop, working: on.spawn(worker.work(stopped)), _guard: guard })
+    };
+    started().inspect_err(|error| tracing::warn!("no tasks are run here: {error:#}")).ok()
+}
+
+impl Beside {
+    /// Puts back what runs, and waits until that is done.
+    pub(crate) async fn stop(self) {
+        self.stop.send_replace(Stop::Politely);
+        let _ = self.working.await;
     }
 }
 

@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{config_path, environment, load, load_or_refuse, report, talk};
 use crate::cli::SourceArgs;
 use crate::decisions;
+use crate::tasks;
 
 /// How to serve.
 #[derive(Args, Debug)]
@@ -27,6 +28,9 @@ pub(crate) struct ServeArgs {
     /// The largest request body, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     body_max: u16,
+    /// How many tasks of `spawn --detach` run here at a time; 0 leaves them to others
+    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    tasks: u16,
     /// Write no decision log where the configuration names none; `steadfast why` has nothing to tell then
     #[arg(long)]
     no_log: bool,
@@ -86,8 +90,12 @@ async fn serve(
     talk(&greeting(&gateway, &engine));
     let reloads = reload_on_change(Arc::clone(&engine), sources.clone(), known, args.no_log);
     let reloads = tokio::spawn(reloads);
+    let tasks = tasks::work_beside(&engine, gateway.address(), args.tasks, control);
     gateway.serve_on(workers, stop).await;
     reloads.abort();
+    if let Some(tasks) = tasks {
+        tasks.stop().await;
+    }
     Ok(engine)
 }
 

@@ -29,6 +29,12 @@ pub(crate) struct Silent {
     pub(crate) log: Log,
 }
 
+/// Tells a gateway's engine, and through it everybody who listens there.
+pub(crate) struct Engine {
+    pub(crate) engine: std::sync::Arc<steadfast_engine::Engine>,
+    pub(crate) log: Log,
+}
+
 /// Tells programs: one line of JSON for everything.
 pub(crate) struct Programs {
     pub(crate) log: Log,
@@ -98,6 +104,13 @@ fn fallback(task: &Task, record: &Record) -> Option<serde_json::Value> {
 impl Observer for Silent {
     fn saw(&self, task: &Task, record: &Record) {
         self.log.keep(task, record);
+    }
+}
+
+impl Observer for Engine {
+    fn saw(&self, task: &Task, record: &Record) {
+        self.log.keep(task, record);
+        self.engine.record(record.clone());
     }
 }
 
