@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod clients;
 mod corpus;
+mod python;
 mod readme_table;
 mod sdk;
 mod simulate;
@@ -23,6 +24,7 @@ const COMMANDS: &[Command] = &[
     ("ci", "everything CI checks", ci::run),
     ("clients", "real SDKs and agents as clients of the gateway [WORD].. only cases with these words", clients::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
+    ("python", "the Python client against the real binary", python::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),
     ("sdk", "the real SDKs as clients of the gateway", sdk::run),
     ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),

@@ -33,6 +33,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "steadfast-supervisor",
         &[
+            "steadfast-api",
             "steadfast-core",
             "steadfast-config",
             "steadfast-dialect",

@@ -185,6 +185,11 @@ pub(crate) struct Stage {
 }
 
 impl TaskArgs {
+    /// For a command that says nothing about single tasks.
+    pub(crate) fn silent() -> Self {
+        Self { quiet: true, ..Self::default() }
+    }
+
     /// A task with everything the command line says, for a prompt or a command.
     pub(crate) fn task(&self, command: &[String]) -> Task {
         let (command, arguments) = match self.agent {
@@ -281,16 +286,15 @@ impl TaskArgs {
 /// A worker beside a gateway.
 pub(crate) struct Beside {
     stop: watch::Sender<Stop>,
-    working: tokio::task::JoinHandle<()>,
+    working: Option<tokio::task::JoinHandle<()>>,
+    fleet: Arc<Fleet>,
+    store: Store,
     _guard: Option<std::process::Child>,
 }
 
 /// Starts a worker beside a gateway, on another runtime than the one that serves. A store that cannot be opened keeps
 /// nobody from serving.
 pub(crate) fn work_beside(engine: &Arc<Engine>, address: SocketAddr, parallel: u16, on: &Handle) -> Option<Beside> {
-    if parallel == 0 {
-        return None;
-    }
     let started = || -> anyhow::Result<Beside> {
         let mut config = engine.snapshot().config.clone();
         let kept = Kept::open(&config)?;
@@ -303,18 +307,27 @@ pub(crate) fn work_beside(engine: &Arc<Engine>, address: SocketAddr, parallel: u
         let fleet = Arc::new(Fleet::new(Arc::new(config), Some(gateway), folder)?);
         let guard = guard(&fleet.id).ok();
         let observer = Arc::new(tell::Engine { engine: Arc::clone(engine), log });
-        let worker = WorkArgs::beside(parallel).worker(fleet, &kept, observer);
+        let worker = WorkArgs::beside(parallel).worker(Arc::clone(&fleet), &kept, observer);
         let (stop, stopped) = watch::channel(Stop::No);
-        Ok(Beside { stop, working: on.spawn(worker.work(stopped)), _guard: guard })
+        let working = (parallel > 0).then(|| on.spawn(worker.work(stopped)));
+        Ok(Beside { stop, working, fleet, store: kept.store, _guard: guard })
     };
     started().inspect_err(|error| tracing::warn!("no tasks are run here: {error:#}")).ok()
 }
 
 impl Beside {
+    /// What the control API says about tasks.
+    pub(crate) fn routes(&self) -> utoipa_axum::router::OpenApiRouter {
+        steadfast_supervisor::api::routes(Arc::clone(&self.fleet), self.store.clone())
+    }
+
     /// Puts back what runs, and waits until that is done.
     pub(crate) async fn stop(self) {
         self.stop.send_replace(Stop::Politely);
-        let _ = self.working.await;
+        if let Some(working) = self.working {
+            let _ = working.await;
+        }
+        self.store.close().await;
     }
 }
 

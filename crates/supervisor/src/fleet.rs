@@ -17,6 +17,7 @@ use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Needs, Rout
 use steadfast_core::world::{Endpoint, Project, Session, Turn, World};
 use steadfast_engine::Clock;
 
+use crate::services::Services;
 use crate::task::{Memory, Task, seconds};
 
 /// Endpoints are remembered up to this many: tasks choose the names.
@@ -36,6 +37,8 @@ pub struct Fleet {
     pub gateway: Option<String>,
     /// Where attempts have their files.
     pub folder: PathBuf,
+    /// What agents need beside models.
+    pub services: Services,
     pub(crate) classifier: Classifier,
     pub(crate) clock: Clock,
     endpoints: Mutex<HashMap<String, Arc<Endpoint>>>,
@@ -81,10 +84,12 @@ pub(crate) struct Crew {
 impl Fleet {
     /// A supervisor that has run nothing yet.
     pub fn new(config: Arc<Config>, gateway: Option<String>, folder: PathBuf) -> Result<Self, PlanError> {
+        let (id, clock) = (format!("{:016x}", fastrand::u64(..)), Clock::start());
         Ok(Self {
-            id: format!("{:016x}", fastrand::u64(..)),
+            services: Services::new(&config, id.clone(), clock),
             classifier: Classifier::with_rules(&config.rules)?,
-            clock: Clock::start(),
+            id,
+            clock,
             endpoints: Mutex::default(),
             projects: Mutex::default(),
             config,

@@ -11,11 +11,13 @@
 //! of one task, `batch` that of many, `worker` of those that the store keeps.
 
 pub mod adapter;
+pub mod api;
 mod attempt;
 mod batch;
 mod fleet;
 pub mod process;
 mod run;
+mod services;
 mod task;
 mod template;
 mod worker;
@@ -23,5 +25,6 @@ mod worker;
 pub use batch::{Batch, run_all};
 pub use fleet::{DEADLINE, Fleet, PlanError};
 pub use run::{Ending, InMemory, Keeper, Lost, Observer, Run, new_session};
+pub use services::{ServiceStatus, Services};
 pub use task::{BatchResult, Conversation, LastFailure, Memory, Task, TaskOutcome, TaskResult};
 pub use worker::{Settings, Worker, log_path, to_keep};

@@ -37,9 +37,6 @@ pub trait Keeper: Send {
 
     /// Whether the task is put aside until a new run is due, rather than waited for.
     fn puts_aside(&self) -> bool;
-
-    /// Brings back what the agent needs; says whether that worked.
-    fn repair(&mut self) -> impl Future<Output = bool> + Send;
 }
 
 /// The task is somebody else's by now.
@@ -98,10 +95,6 @@ impl Keeper for InMemory {
     }
 
     fn puts_aside(&self) -> bool {
-        false
-    }
-
-    async fn repair(&mut self) -> bool {
         false
     }
 }
@@ -177,6 +170,9 @@ impl<K: Keeper> Way<'_, K> {
         }
         // Stored before it starts: a task that kills its supervisor is not revived for ever.
         self.run.keeper.before_attempt(&self.run.memory).await?;
+        let project = Arc::clone(&self.recovery.plan().project.name);
+        // Those that do not come back in time are the attempt's to complain about.
+        self.run.fleet.services.ready(&project).await;
         self.log_attempt(attempt);
         let began = self.run.fleet.clock.now();
         let attempting = Attempting {
@@ -232,7 +228,8 @@ impl<K: Keeper> Way<'_, K> {
     async fn repair(&mut self) -> bool {
         let lost = self.recovery.last_failure().is_some_and(|failure| failure.kind == FailureKind::StateLost);
         let forgot = lost && self.run.memory.conversation.take().is_some();
-        self.run.keeper.repair().await || forgot
+        let project = Arc::clone(&self.recovery.plan().project.name);
+        self.run.fleet.services.repair(&project).await || forgot
     }
 
     fn finish(mut self, outcome: &Outcome) -> Ending {

@@ -125,9 +125,12 @@ impl Worker {
             Arc::new(Desk { worker: self, inbox, running: Mutex::default(), extended: Mutex::new(Instant::now()) });
         let beating = tokio::spawn(beat(Arc::clone(&desk)));
         let forgetting = tokio::spawn(forget(Arc::clone(&desk)));
+        let watching = Arc::clone(&desk);
+        let watching = tokio::spawn(async move { watching.worker.fleet.services.watch().await });
         Clerk { desk: Arc::clone(&desk), notes, waiting: Vec::new(), runs: JoinSet::new() }.work(&mut stop).await;
         beating.abort();
         forgetting.abort();
+        watching.abort();
     }
 }
 

@@ -80,17 +80,18 @@ async fn serve(
         drain: Duration::from_secs(args.drain),
         ..Settings::default()
     };
+    let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
+    let tasks = tasks::work_beside(&engine, gateway.address(), args.tasks, control);
     let api = {
         let _runtime = control.enter();
-        Api::new(Control::new(Arc::clone(&engine)), [])
+        Api::new(Control::new(Arc::clone(&engine)), tasks.as_ref().map(tasks::Beside::routes))
     };
-    let gateway = Gateway::bind(Arc::clone(&engine), settings).await?.with_api(api);
+    let gateway = gateway.with_api(api);
     let workers = Workers::start().context("cannot start the threads that serve")?;
     let stop = stop_signal()?;
     talk(&greeting(&gateway, &engine));
     let reloads = reload_on_change(Arc::clone(&engine), sources.clone(), known, args.no_log);
     let reloads = tokio::spawn(reloads);
-    let tasks = tasks::work_beside(&engine, gateway.address(), args.tasks, control);
     gateway.serve_on(workers, stop).await;
     reloads.abort();
     if let Some(tasks) = tasks {

@@ -119,8 +119,7 @@ async fn go(what: &What, kept: &Kept) -> anyhow::Result<ExitCode> {
 }
 
 fn work(args: &WorkArgs, sources: &SourceArgs, runtime: &tokio::runtime::Runtime) -> anyhow::Result<ExitCode> {
-    let quiet = TaskArgs { quiet: true, ..TaskArgs::default() };
-    let Some(stage) = quiet.stage(sources)? else { return Ok(ExitCode::FAILURE) };
+    let Some(stage) = TaskArgs::silent().stage(sources)? else { return Ok(ExitCode::FAILURE) };
     let kept = Kept::open(&stage.fleet.config)?;
     let observer = Arc::new(tell::Silent { log: stage.log });
     runtime.block_on(async {

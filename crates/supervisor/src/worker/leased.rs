@@ -148,10 +148,6 @@ impl Keeper for Stored<'_> {
     fn puts_aside(&self) -> bool {
         true
     }
-
-    async fn repair(&mut self) -> bool {
-        false
-    }
 }
 
 /// What a task writes, on disk.

@@ -4,6 +4,7 @@
 
 mod agents;
 mod processes;
+mod services;
 mod tasks;
 mod workers;
 

@@ -25,9 +25,9 @@ fn open(folder: &Folder) -> Store {
     Store::open(Options::new(Address::sqlite(path), 30)).unwrap()
 }
 
-fn worker(folder: &Folder, store: &Store, settings: Settings) -> (Arc<Fleet>, Worker) {
+fn worker(folder: &Folder, store: &Store, mut settings: Settings) -> (Arc<Fleet>, Worker) {
     let fleet = folder.fleet(QUICK);
-    let settings = Settings { logs: Some(folder.0.join("logs")), ..settings };
+    settings.logs = Some(folder.0.join("logs"));
     let observer = Arc::new(Story::default());
     (Arc::clone(&fleet), Worker { fleet, store: store.clone(), observer, settings })
 }
