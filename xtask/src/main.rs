@@ -18,7 +18,7 @@ type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<Exit
 const COMMANDS: &[Command] = &[
     (
         "bench",
-        "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..",
+        "gateway: against nginx and the direct connection [--rounds N] ..; tasks: a worker against xargs -P",
         bench::run,
     ),
     ("ci", "everything CI checks", ci::run),

@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod fake;
+mod kills;
 mod run;
 mod secrets;
 mod serve;
