@@ -10,6 +10,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-core", &[]),
     ("steadfast-dialect", &[]),
     ("steadfast-http1", &[]),
+    ("steadfast-web", &[]),
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
     ("steadfast-fake", &["steadfast-dialect"]),
@@ -52,6 +53,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-engine",
             "steadfast-http1",
             "steadfast-store",
+            "steadfast-web",
         ],
     ),
     (
@@ -80,6 +82,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-sim",
             "steadfast-store",
             "steadfast-supervisor",
+            "steadfast-web",
         ],
     ),
 ];
