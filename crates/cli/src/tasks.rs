@@ -87,6 +87,10 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "USD")]
     budget: Option<f64>,
 
+    /// Run it in a tmux pane: `tmux -L steadfast attach -t TASK` looks over its shoulder
+    #[arg(long)]
+    tmux: bool,
+
     /// The address of the gateway that agents are pointed at [default: this configuration's, where it runs]
     #[arg(long, value_name = "URL", conflicts_with = "no_gateway")]
     gateway: Option<String>,
@@ -213,6 +217,7 @@ impl TaskArgs {
             silence: self.silence,
             deadline: self.deadline,
             budget_usd: self.budget,
+            tmux: self.tmux,
             ..Task::default()
         }
     }

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::adapter::{Complaint, End, Reader, Told};
 use crate::fleet::{Crew, Fleet};
 use crate::process::output::{Stream, Tail, Taker};
-use crate::process::{self, CannotRun, Copy, Ended, EndedBy, GRACE, Launch, Limits, Stop};
+use crate::process::{self, CannotRun, Copy, Ended, EndedBy, GRACE, InPane, Launch, Limits, Stop};
 use crate::task::{Conversation, LastFailure, Memory, Task, seconds};
 use crate::template::{Values, fill, fill_text};
 
@@ -175,6 +175,7 @@ impl Attempting<'_> {
             arguments: parts.map(OsString::from).collect(),
             environment,
             folder: task.folder.clone(),
+            pane: task.tmux.then(|| InPane { name: pane_name(&task.id), folder: files.folder(&fleet.folder, &mark) }),
             mark,
             thorough: agent.output != AgentOutput::Text,
         };
@@ -238,7 +239,7 @@ impl Attempting<'_> {
     }
 
     fn files(&self, mark: &str, prompt: &str) -> Result<Files, CannotRun> {
-        if prompt.is_empty() {
+        if prompt.is_empty() && !self.task.tmux {
             return Ok(Files(None));
         }
         let folder = self.fleet.folder.join(mark);
@@ -254,6 +255,10 @@ impl Attempting<'_> {
 }
 
 impl Files {
+    fn folder(&self, usual: &Path, mark: &str) -> PathBuf {
+        self.0.clone().unwrap_or_else(|| usual.join(mark))
+    }
+
     fn task_file(&self) -> String {
         self.0.as_deref().map(|folder| folder.join("task.txt").display().to_string()).unwrap_or_default()
     }
@@ -404,6 +409,11 @@ fn last_words(tail: &Tail) -> String {
     let text = String::from_utf8_lossy(&bytes);
     let from = text.ceil_char_boundary(text.len().saturating_sub(OUTPUT_BYTES_MAX));
     text[from..].to_owned()
+}
+
+/// What a task's tmux session is called. Points and colons mean something else there.
+pub fn pane_name(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect()
 }
 
 /// A name as a part of a path.

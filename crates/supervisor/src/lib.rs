@@ -22,6 +22,7 @@ mod task;
 mod template;
 mod worker;
 
+pub use attempt::pane_name;
 pub use batch::{Batch, run_all};
 pub use fleet::{DEADLINE, Fleet, PlanError};
 pub use run::{Ending, InMemory, Keeper, Lost, Observer, Run, new_session};

@@ -7,6 +7,7 @@
 mod group;
 mod memory;
 pub mod output;
+mod pane;
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -25,6 +26,7 @@ use group::Group;
 pub use group::{MARK, end_marked, end_marked_with_prefix};
 use memory::OutOfMemory;
 use output::{Stream, Taker};
+pub use pane::SERVER as TMUX_SERVER;
 
 /// How long a process has to end after it was asked to.
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -51,6 +53,17 @@ pub struct Launch {
     /// Whether it is looked for children that left the group even if it ended well. That costs a walk over all
     /// processes of the machine.
     pub thorough: bool,
+    /// A tmux pane to run it in.
+    pub pane: Option<InPane>,
+}
+
+/// A tmux pane.
+#[derive(Clone, Debug)]
+pub struct InPane {
+    /// What its session is called.
+    pub name: String,
+    /// Where its files are; the caller removes it.
+    pub folder: PathBuf,
 }
 
 /// When a process counts as stuck.
@@ -123,6 +136,9 @@ pub async fn run(
     copy: Option<&Copy>,
     stop: &mut watch::Receiver<Stop>,
 ) -> Result<Ended, CannotRun> {
+    if let Some(InPane { name, folder }) = &launch.pane {
+        return pane::run(launch, name, folder, limits, taker, copy, stop).await;
+    }
     let cannot = |source| CannotRun { program: launch.program.to_string_lossy().into_owned(), source };
     let mut child = command(launch).spawn().map_err(cannot)?;
     let group = Group::of(&child, &launch.mark);

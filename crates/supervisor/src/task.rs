@@ -60,6 +60,9 @@ pub struct Task {
     /// How many seconds a run of it may take with all its attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<f64>,
+    /// It runs in a tmux pane, where anybody may attach.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tmux: bool,
     /// How many dollars it may cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_usd: Option<f64>,

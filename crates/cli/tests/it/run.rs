@@ -170,3 +170,38 @@ fn a_supervisor_that_is_killed_leaves_nobody_behind() {
     child.wait().unwrap();
     assert!(gone(&pid), "the guard ends what its supervisor cannot");
 }
+
+#[test]
+fn tasks_left_to_a_worker_are_listed_shown_followed_stopped_and_repeated() {
+    let folder = configured();
+    let left = run(&folder, &["spawn", "--detach", "--quiet", "one", "two", "--", "echo", "{task}", "by {label}"]);
+    assert_eq!((left.code, left.stdout.lines().count()), (0, 2), "{left:?}");
+    let (one, two) = left.stdout.trim().split_once('\n').unwrap();
+    assert_eq!(run(&folder, &["tasks", "cancel", two]).stderr, format!("{two}: stopped\n"));
+    let worked = run(&folder, &["tasks", "work", "--drain"]);
+    assert_eq!((worked.code, worked.stdout.as_str()), (0, ""), "{worked:?}");
+    let list = run(&folder, &["tasks", "list"]).stdout;
+    assert!(list.contains(&format!("{one}  succeeded  task-1")), "{list}");
+    assert!(list.contains(&format!("{two}  cancelled  task-2")), "{list}");
+    assert_eq!(run(&folder, &["tasks", "logs", &one[..12]]).stdout, "one by task-1\n");
+    let shown = run(&folder, &["tasks", "show", one, "--json"]).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!((shown["result"]["success"].as_bool(), shown["attempts"].as_i64()), (Some(true), Some(1)));
+    assert_eq!(run(&folder, &["tasks", "retry", two]).code, 0);
+    assert_eq!(run(&folder, &["tasks", "work", "--drain"]).code, 0);
+    assert_eq!(run(&folder, &["tasks", "attach", two]).stdout, "two by task-2\n");
+    let unknown = run(&folder, &["tasks", "show", "task_nosuch"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("there is no task `task_nosuch`"), "{unknown:?}");
+}
+
+#[test]
+fn a_server_runs_what_was_left_to_it() {
+    let folder = configured();
+    let server = super::serve::Server::start(&folder, &[], &[("PATH", &std::env::var("PATH").unwrap())]);
+    let left = run(&folder, &["run", "--detach", "--quiet", "--", "sh", "-c", "echo served by $STEADFAST_GATEWAY"]);
+    let id = left.stdout.trim().to_owned();
+    let followed = run(&folder, &["tasks", "attach", &id]);
+    assert!(followed.stdout.starts_with("served by http://127.0.0.1:"), "{followed:?}");
+    assert!(followed.stdout.contains(&format!("/s/{id}")), "calls and task share a session: {followed:?}");
+    drop(server);
+}

@@ -6,6 +6,7 @@ mod agents;
 mod processes;
 mod services;
 mod tasks;
+mod tmux;
 mod workers;
 
 use std::path::{Path, PathBuf};

@@ -37,6 +37,7 @@ fn shell(script: &str, mark: &str) -> Launch {
         folder: None,
         mark: format!("{mark}-{}", std::process::id()),
         thorough: true,
+        pane: None,
     }
 }
 
