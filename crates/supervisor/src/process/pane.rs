@@ -60,20 +60,34 @@ pub(super) async fn run(
 ) -> Result<Ended, CannotRun> {
     let cannot = |source| CannotRun { program: "tmux".to_owned(), source };
     let mut pane = Pane { name, output: folder.join("pane.out"), read: 0 };
-    pane.start(launch, folder).await.map_err(cannot)?;
+    if let Err(error) = pane.start(launch, folder).await {
+        pane.close().await;
+        return Err(cannot(error));
+    }
     let leader = pane.leader().await;
     let (exit, by) = pane.watch_over(leader, limits, taker, copy, stop).await;
     pane.read_on(taker, copy, limits, stop).await;
     signal(leader, Signal::KILL);
     let left_others = end_marked(&launch.mark).await > 0;
-    let _ = pane.tmux(&["kill-session", "-t", &pane.target()]).await;
+    pane.close().await;
     Ok(Ended { exit, by, left_others })
 }
 
 impl Pane<'_> {
     /// `tmux` takes a name for the beginning of one, unless it is told not to.
-    fn target(&self) -> String {
+    fn session(&self) -> String {
         format!("={}", self.name)
+    }
+
+    /// The pane of it.
+    fn target(&self) -> String {
+        format!("={}:", self.name)
+    }
+
+    /// Takes it away.
+    async fn close(&self) {
+        // One that is gone is what is wanted.
+        let _ = self.tmux(&["kill-session", "-t", &self.session()]).await;
     }
 
     /// Starts a shell that waits until its output is copied, and becomes the program then.
@@ -128,7 +142,7 @@ impl Pane<'_> {
                     Look::Alive => {}
                     Look::Dead(exit) => return (exit, by),
                     Look::Gone => {
-                        let _ = taker.take(Stream::Err, b"\nthe tmux pane is gone: pane is dead\n");
+                        let _ = taker.take(Stream::Err, b"\ntmux: pane is dead, killed with its session\n");
                         return (Exit::Signal(1), by);
                     }
                 }
