@@ -4,9 +4,12 @@
 //! command line makes no sense; `run` and `spawn` have more (docs/supervisor.md).
 
 mod cli;
+mod client;
 mod clients;
 mod commands;
+mod control;
 mod decisions;
+mod screen;
 mod tasks;
 
 use std::process::ExitCode;

@@ -13,7 +13,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use steadfast_config::{Config, parse_duration};
 use steadfast_engine::Engine;
-use steadfast_store::{Address, Options, Store};
+use steadfast_store::Store;
 use steadfast_supervisor::process::Stop;
 use steadfast_supervisor::{Fleet, Observer, Settings, Task, Worker, to_keep};
 use tokio::runtime::Handle;
@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use crate::clients::Base;
 use crate::commands::doctor::probe;
 use crate::commands::{data, environment, load_or_refuse, report, talk};
+use crate::control;
 use crate::decisions;
 
 /// Our own gateway on this machine answers at once or is not there.
@@ -156,19 +157,14 @@ impl WorkArgs {
 impl Kept {
     /// The store that the configuration names, or the usual one.
     pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
-        let state = decisions::state_folder(&environment());
-        let address = match &config.store {
-            Some(steadfast_config::Store::Sqlite { path }) => Address::sqlite(path.as_str()),
-            Some(steadfast_config::Store::Postgres { url }) => Address::postgres(url.expose()),
-            None => {
-                let folder = state.as_ref().context("neither XDG_STATE_HOME nor HOME says where the store is")?;
-                Address::sqlite(folder.join("steadfast.db").display().to_string())
-            }
-        };
-        let options = Options::new(address, config.keep_days);
-        let keep = options.keep;
-        let store = Store::open(options).context("cannot open the store")?;
-        Ok(Self { store, logs: state.map(|folder| folder.join("tasks")), keep })
+        let store = control::open_store(config).context("cannot open the store")?;
+        Ok(Self::of(store, config))
+    }
+
+    /// The same with a store that is open.
+    fn of(store: Store, config: &Config) -> Self {
+        let logs = decisions::state_folder(&environment()).map(|folder| folder.join("tasks"));
+        Self { store, logs, keep: Duration::from_secs(24 * 60 * 60) * config.keep_days }
     }
 
     /// Leaves tasks to a worker.
@@ -297,13 +293,19 @@ pub(crate) struct Beside {
     _guard: Option<std::process::Child>,
 }
 
-/// Starts a worker beside a gateway, on another runtime than the one that serves. A store that cannot be opened keeps
+/// Starts a worker beside a gateway, on another runtime than the one that serves. One that cannot be started keeps
 /// nobody from serving.
-pub(crate) fn work_beside(engine: &Arc<Engine>, address: SocketAddr, parallel: u16, on: &Handle) -> Option<Beside> {
+pub(crate) fn work_beside(
+    engine: &Arc<Engine>,
+    store: &Store,
+    address: SocketAddr,
+    parallel: u16,
+    on: &Handle,
+) -> Option<Beside> {
     let started = || -> anyhow::Result<Beside> {
         let mut config = engine.snapshot().config.clone();
-        let kept = Kept::open(&config)?;
         let state = decisions::state_folder(&environment());
+        let kept = Kept::of(store.clone(), &config);
         // The engine writes the decision log.
         config.decision_log = None;
         let log = tell::Log::open(&config, state.as_deref());
@@ -332,7 +334,6 @@ impl Beside {
         if let Some(working) = self.working {
             let _ = working.await;
         }
-        self.store.close().await;
     }
 }
 

@@ -69,7 +69,9 @@ impl Log {
 
     fn keep(&self, task: &Task, record: &Record) {
         if let Some(log) = &self.decisions {
-            log.lock().unwrap_or_else(PoisonError::into_inner).write_all(std::slice::from_ref(record));
+            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+            log.write_all(std::slice::from_ref(record));
+            log.flush();
         }
         if let Some((log, entry)) = self.fallbacks.as_ref().zip(fallback(task, record)) {
             let line = format!("{entry}\n");

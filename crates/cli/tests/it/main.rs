@@ -12,8 +12,10 @@ mod run;
 mod secrets;
 mod serve;
 mod setup;
+mod shared;
 mod simulate;
 mod tls;
+mod watch;
 mod why;
 
 use std::fs;
