@@ -28,7 +28,7 @@ mod value;
 pub use clients::{Client, Heartbeat, Sign, Told, UNKNOWN_CLIENT};
 pub use config::{
     Agent, Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member,
-    Project, Service, Store, Traces,
+    Project, Service, Shared, Store, Traces,
 };
 pub use file::{ConfigFile, candidates};
 pub use layers::Setting;

@@ -24,7 +24,7 @@ pub mod watch;
 pub mod whole;
 
 pub use envelope::{Envelope, Malformed};
-pub use error::Final;
+pub use error::{Final, Limit};
 pub use frame::{FRAME_BYTES_MAX, Frame, Frames, Framing, TooLong};
 pub use path::{Operation, Request, Route};
 pub use splice::{Diverged, Mode, Splice};

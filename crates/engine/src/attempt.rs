@@ -117,6 +117,7 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
         Asked::ListModels | Asked::Other => parts.status.as_u16() < 400,
     };
     if fine {
+        operation.answered(attempt, &parts.headers);
         return Ok((parts, body));
     }
     // What an error says helps; that it stops in the middle does not matter.

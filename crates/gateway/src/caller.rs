@@ -239,7 +239,7 @@ mod tests {
         let wished = wishes(&headers("x-steadfast-stream", "safe")).unwrap();
         assert_eq!(wished.stream, Some(StreamMode::Safe));
         let wished = wishes(&headers("x-steadfast-chain", "a, b,")).unwrap();
-        assert_eq!(wished.chain.unwrap(), ["a".into(), "b".into()]);
+        assert_eq!(wished.chain.unwrap(), ["a", "b"].map(Arc::<str>::from));
         assert_eq!(
             wishes(&headers("x-stainless-timeout", "600")).unwrap().client_waits,
             Some(Duration::from_secs(600))

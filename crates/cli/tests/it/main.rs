@@ -10,6 +10,7 @@ mod fake;
 mod secrets;
 mod serve;
 mod setup;
+mod shared;
 mod simulate;
 mod tls;
 mod watch;

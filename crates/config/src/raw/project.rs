@@ -39,10 +39,13 @@ section! {
 }
 
 section! {
-    /// Requests, refused before the call when there are too many.
+    /// Requests, refused before the call when there are too many: never more in any sixty seconds.
     RawRate {
-        /// Requests per minute. Default: no limit.
+        /// Requests per minute of the whole project. Default: no limit.
         requests_per_minute: u32,
+        /// Requests per minute of each agent in it: by the agent's name where the client sends one, else by
+        /// its session. Default: no limit.
+        per_agent: u32,
     }
 }
 

@@ -81,7 +81,10 @@ pub(super) fn tree(config: &Config) -> Value {
             ),
             (
                 "shared",
-                config.shared.as_ref().map(|url| Value::table([("url", Some(Value::text(mask_url(url.expose()))))])),
+                config.shared.as_ref().map(|shared| {
+                    let url = Some(Value::text(mask_url(shared.url.expose())));
+                    Value::table([("url", url), ("prefix", Some(Value::text(&*shared.prefix)))])
+                }),
             ),
             (
                 "log",
@@ -231,6 +234,15 @@ fn endpoint(endpoint: &Endpoint) -> Value {
         ("url", Some(Value::text(endpoint.url.as_str()))),
         ("key", key),
         ("headers", (!endpoint.headers.is_empty()).then(|| Value::named(headers))),
+        (
+            "rate",
+            (endpoint.requests_per_minute.is_some() || !endpoint.learns_limits).then(|| {
+                Value::table([
+                    ("requests_per_minute", endpoint.requests_per_minute.map(|rate| whole(rate.into()))),
+                    ("learn", (!endpoint.learns_limits).then_some(Value::Boolean(false))),
+                ])
+            }),
+        ),
         ("http2", endpoint.http2.then_some(Value::Boolean(true))),
         ("responses", (!endpoint.responses).then_some(Value::Boolean(false))),
         (
@@ -298,7 +310,12 @@ fn project(project: &Project) -> Value {
         ),
         (
             "rate",
-            project.requests_per_minute.map(|rate| Value::table([("requests_per_minute", Some(whole(rate.into())))])),
+            (project.requests_per_minute.is_some() || project.requests_per_minute_per_agent.is_some()).then(|| {
+                Value::table([
+                    ("requests_per_minute", project.requests_per_minute.map(|rate| whole(rate.into()))),
+                    ("per_agent", project.requests_per_minute_per_agent.map(|rate| whole(rate.into()))),
+                ])
+            }),
         ),
         ("chain", project.chain.as_deref().map(texts)),
         ("enabled", Some(Value::Boolean(project.enabled))),
