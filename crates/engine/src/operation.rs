@@ -351,7 +351,8 @@ impl Operation {
             None => bare,
         };
         self.engine.record(Record {
-            from: self.place(decision.from),
+            // Before the first attempt there is nothing to come from.
+            from: self.place(decision.from).filter(|_| self.recovery.attempts() > 0),
             to: decision.to.and_then(|to| self.place(to)),
             ..bare.with_decision(decision, &self.world)
         });

@@ -71,12 +71,12 @@ pub(crate) fn identify(
     door: Door,
 ) -> Result<Caller, Refusal> {
     let mut credential = HeaderMap::new();
-    let mut keys = Vec::new();
+    let mut keys: Vec<(HeaderName, String)> = Vec::new();
     for name in [AUTHORIZATION, X_API_KEY, X_GOOG_API_KEY, API_KEY] {
         if let Some(mut value) = headers.remove(&name) {
             value.set_sensitive(true);
             let text = value.to_str().unwrap_or("");
-            keys.push(without_scheme(text).to_owned());
+            keys.push((name.clone(), without_scheme(text).to_owned()));
             credential.insert(name, value);
         }
     }
@@ -86,14 +86,15 @@ pub(crate) fn identify(
             value.set_sensitive(true);
             credential.entry(X_GOOG_API_KEY).or_insert(value);
         }
-        keys.push(key);
+        keys.push((X_GOOG_API_KEY, key));
     }
-    let by_key = keys.iter().find_map(|key| snapshot.project_of_key(key));
+    let by_key = keys.iter().find_map(|(_, key)| snapshot.project_of_key(key));
     let admin = snapshot.config.admin_token.as_ref().map(steadfast_config::Secret::expose);
-    let is_admin = keys.iter().any(|key| admin.is_some_and(|admin| same(admin, key)));
-    if by_key.is_some() || is_admin {
-        // A key of ours says nothing to a provider.
-        credential.clear();
+    let is_the_admins = |key: &str| admin.is_some_and(|admin| same(admin, key));
+    let is_admin = keys.iter().any(|(_, key)| is_the_admins(key));
+    for (name, _) in keys.iter().filter(|(_, key)| is_the_admins(key) || snapshot.project_of_key(key).is_some()) {
+        // A key of ours says nothing to a provider; what else the client sent may be the provider's own.
+        credential.remove(name);
     }
     if door == Door::Locked && by_key.is_none() && !is_admin {
         let message = "this gateway is open to the network: send a project's key or the admin token as the API key";

@@ -10,7 +10,7 @@ use clap::Args;
 use steadfast_api::{Api, Control, ReloadError};
 use steadfast_config::{Config, Credential};
 use steadfast_engine::Engine;
-use steadfast_gateway::{Gateway, Settings, Workers};
+use steadfast_gateway::{CONNECTIONS_MAX, Gateway, Settings, Workers};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -27,6 +27,9 @@ pub(crate) struct ServeArgs {
     /// The largest request body, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     body_max: u16,
+    /// The most connections of clients at once; more are refused. Fewer where the system allows fewer open files
+    #[arg(long, value_name = "NUMBER", default_value_t = CONNECTIONS_MAX)]
+    connections_max: usize,
     /// Write no decision log where the configuration names none; `steadfast why` has nothing to tell then
     #[arg(long)]
     no_log: bool,
@@ -74,6 +77,7 @@ async fn serve(
     let settings = Settings {
         body_bytes_max: usize::from(args.body_max) * 1024 * 1024,
         drain: Duration::from_secs(args.drain),
+        connections_max: args.connections_max.min(connections_possible()),
         ..Settings::default()
     };
     let store = control::open_store(&engine.snapshot().config).context("cannot open the store")?;
@@ -201,6 +205,19 @@ fn modified(sources: &SourceArgs) -> Option<Modified> {
     let path = config_path(sources)?;
     let meta = std::fs::metadata(&path).ok()?;
     Some((path, meta.modified().ok()?, meta.len()))
+}
+
+/// How many clients there are files for: each may need a connection to a provider too, and the log, the store and
+/// the runtime some of their own. The process takes as many as it may have.
+#[cfg(unix)]
+fn connections_possible() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const OWN_FILES: u64 = 64;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    let files = if raised { maximum } else { current };
+    let clients = files.map_or(u64::MAX, |files| files.saturating_sub(OWN_FILES) / 2).max(1);
+    usize::try_from(clients).unwrap_or(usize::MAX)
 }
 
 /// Talk about what happens goes to stderr; `RUST_LOG` sets how much.
