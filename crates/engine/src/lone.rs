@@ -14,7 +14,7 @@ use steadfast_core::{Failure, FailureKind, Instant};
 use steadfast_dialect::{Format, Frame, Operation as Asked, Seen};
 
 use crate::Engine;
-use crate::attempt::{self, Began, Opened, Whole, core_usage};
+use crate::attempt::{self, Opened, Whole, core_usage};
 use crate::call::Call;
 use crate::operation::Operation;
 use crate::trouble::Trouble;
@@ -53,7 +53,7 @@ enum Rest {
 pub enum Piece {
     /// A frame of a stream.
     Frame(Frame),
-    /// All of it: some providers answer in one piece whatever they are asked.
+    /// All of it, where no stream was asked for.
     Whole(Bytes),
 }
 
@@ -76,15 +76,21 @@ impl Engine {
         };
         let call = Arc::new(call);
         let operation = Operation::lone(self, Arc::clone(&call), policy, route, attempt);
-        match attempt::begin(&operation, &attempt, format, &call.body, false).await {
-            Ok(Began::Stream(opened)) => {
-                let rest = Rest::Stream { opened, last_content: None, ended: false };
-                Ok(Answering { operation, attempt, rest })
-            }
-            Ok(Began::Whole(whole)) => Ok(Answering { operation, attempt, rest: Rest::Whole(Some(whole)) }),
+        match begin(&operation, &attempt, format, &call).await {
+            Ok(rest) => Ok(Answering { operation, attempt, rest }),
             Err(trouble) => Err(operation.failure_of(&attempt, trouble)),
         }
     }
+}
+
+async fn begin(operation: &Operation, attempt: &Attempt, format: Format, call: &Call) -> Result<Rest, Trouble> {
+    if call.envelope.stream {
+        let opened = attempt::begin(operation, attempt, format, &call.body, false).await?;
+        return Ok(Rest::Stream { opened, last_content: None, ended: false });
+    }
+    let (parts, mut body) = attempt::send(operation, attempt, &call.body).await?;
+    let whole = attempt::whole(operation, attempt, parts, &mut body, Some(format)).await?;
+    Ok(Rest::Whole(Some(whole)))
 }
 
 impl Answering {
