@@ -113,7 +113,8 @@ fn greeting(gateway: &Gateway, engine: &Engine) -> String {
         None => "no decision log is written".to_owned(),
     };
     format!(
-        "steadfast is listening on http://{address}, its dashboard is at http://{address}/\n\
+        "steadfast is listening on http://{address}\n\
+         the dashboard is at http://{address}/\n\
          \n\
          OPENAI_BASE_URL=http://{address}/v1  ANTHROPIC_BASE_URL=http://{address}  GOOGLE_GEMINI_BASE_URL=http://{address}\n\
          \n{}\n\n\
