@@ -137,6 +137,8 @@ pub struct Project {
     pub policy: Arc<Policy>,
     /// The keys its clients send.
     pub keys: Vec<Secret>,
+    /// The SHA-256 of further keys, of which nothing else is kept.
+    pub key_hashes: Vec<[u8; 32]>,
     /// Money per day.
     pub usd_micros_per_day: Option<u64>,
     /// Money per session.
@@ -318,6 +320,13 @@ impl Config {
             **entry != model.name && (boundary == VendorBoundary::Open || vendor == Some(&model.vendor))
         };
         Some(chain.iter().filter(usable).map(Arc::clone).collect())
+    }
+}
+
+impl Project {
+    /// Whether its clients must send a key.
+    pub fn has_keys(&self) -> bool {
+        !self.keys.is_empty() || !self.key_hashes.is_empty()
     }
 }
 

@@ -559,6 +559,9 @@ impl Default for Settings {
 }
 
 impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::ForcedOpen, Self::ForcedClosed, Self::Shadow];
+
     /// The mode's name, as logs and APIs write it.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -20,6 +20,7 @@ pub mod note;
 pub mod path;
 pub mod splice;
 pub mod translate;
+pub mod unfold;
 pub mod watch;
 pub mod whole;
 

@@ -13,6 +13,7 @@ mod setup;
 mod shared;
 mod simulate;
 mod tls;
+mod watch;
 mod why;
 
 use std::fs;

@@ -285,11 +285,20 @@ fn model(model: &Model, config: &Config) -> Value {
     ])
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn project(project: &Project) -> Value {
     let limited = project.usd_micros_per_day.is_some() || project.usd_micros_per_session.is_some();
     Value::table([
         ("policy", Some(Value::text(&*project.policy.name))),
         ("keys", (!project.keys.is_empty()).then(|| Value::list(project.keys.iter().map(|_| Value::text(MASK))))),
+        (
+            "key_hashes",
+            (!project.key_hashes.is_empty())
+                .then(|| Value::list(project.key_hashes.iter().map(|hash| Value::text(hex(hash))))),
+        ),
         (
             "spend",
             limited.then(|| {
