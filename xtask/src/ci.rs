@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     }
     check("sdk", || crate::sdk::run(&[]).map(drop))?;
     check("python", || crate::python::run(&[]).map(drop))?;
+    check("web", || crate::web::run(&[]).map(drop))?;
     check("api", || crate::api::run(&[]).map(drop))?;
     check("tidy", || crate::tidy::run(&[]).map(drop))?;
     check("corpus", || {

@@ -10,6 +10,7 @@ mod readme_table;
 mod sdk;
 mod simulate;
 mod tidy;
+mod web;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,7 @@ const COMMANDS: &[Command] = &[
     ("sdk", "the real SDKs as clients of the gateway", sdk::run),
     ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),
     ("tidy", "the rules no compiler checks", tidy::run),
+    ("web", "the dashboard in a real browser [types | screenshots] write those anew", web::run),
 ];
 
 fn main() -> ExitCode {

@@ -135,6 +135,7 @@ fn greeting(gateway: &Gateway, engine: &Engine) -> String {
     };
     format!(
         "steadfast is listening on http://{address}\n\
+         the dashboard is at http://{address}/\n\
          \n\
          OPENAI_BASE_URL=http://{address}/v1  ANTHROPIC_BASE_URL=http://{address}  GOOGLE_GEMINI_BASE_URL=http://{address}\n\
          \n{}\n\n\
