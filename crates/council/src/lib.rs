@@ -13,6 +13,7 @@ pub mod command;
 mod coordinator;
 mod desk;
 mod entry;
+mod health;
 mod member;
 mod plain;
 mod room;

@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 
 use crate::coordinator::{Action, Call, Coordinator, Event, Metric, Setup, Status};
 use crate::entry::Entry;
+use crate::health;
 use crate::member::Member;
 use crate::session::{Head, HeadMember, SessionError, SessionFile};
 use crate::speaker::Speaker;
@@ -107,6 +108,7 @@ pub struct Room {
     metrics: Option<File>,
     tools: Arc<Tools>,
     connecting: Option<JoinHandle<(Tools, Vec<String>)>>,
+    checking: Option<JoinHandle<Vec<String>>>,
     reports: Receiver<Event>,
     reporter: Sender<Event>,
     call: Option<JoinHandle<()>>,
@@ -162,6 +164,7 @@ impl Room {
             metrics,
             tools: Arc::default(),
             connecting,
+            checking,
             reports,
             reporter,
             call: None,
@@ -224,12 +227,22 @@ impl Room {
                 None => std::future::pending().await,
             }
         };
+        let checking = async {
+            match &mut self.checking {
+                Some(checking) => checking.await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             report = self.reports.recv() => match report {
                 Some(event) => self.tell(event),
                 None => Vec::new(),
             },
             () = sleep => self.tell(Event::Tick),
+            checked = checking => {
+                self.checking = None;
+                checked.unwrap_or_default().into_iter().flat_map(|problem| self.note(problem)).collect()
+            }
             connected = connecting => {
                 self.connecting = None;
                 let Ok((tools, problems)) = connected else { return Vec::new() };
@@ -354,7 +367,8 @@ impl Room {
     fn measure(&mut self, metric: &Metric) {
         let Some(file) = &mut self.metrics else { return };
         let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(metric) else { return };
-        let time = self.engine.clock().wall();
+        let millis = self.engine.clock().wall().as_millis();
+        let time = jiff::Timestamp::from_millisecond(millis).map(|time| time.to_string()).unwrap_or_default();
         let mut line = json!({ "timestamp": time, "session_id": &*self.id });
         if let Some(line) = line.as_object_mut() {
             line.extend(fields);
@@ -367,6 +381,9 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         self.end_call();
+        if let Some(checking) = &self.checking {
+            checking.abort();
+        }
     }
 }
 

@@ -39,7 +39,7 @@ const FAULTS: [(&str, &[(&str, &str, &str)]); 6] = [
     ("hiccup: claude fails twice", &[("claude", "claude-sonnet-4-5", "status=503 x2")]),
     ("claude down", &[("claude", "claude-sonnet-4-5", "100%: status=529")]),
     ("grok down", &[("grok", "grok-4", "100%: status=500")]),
-    ("claude cut off in mid-answer", &[("claude", "claude-sonnet-4-5", "cut=9")]),
+    ("cut: claude breaks off in mid-answer", &[("claude", "claude-sonnet-4-5", "cut=9")]),
     (
         "all down",
         &[
