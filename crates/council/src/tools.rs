@@ -245,3 +245,6 @@ fn hand_over(line: &[u8], waiting: &Waiting) {
         _ = sender.send(message);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use steadfast_config::{Dialect, Endpoint, Health as Settings};
 use steadfast_core::health::{Health, Ping, Verdict};
-use steadfast_core::{Timestamp, Transport, world};
+use steadfast_core::route::EndpointId;
+use steadfast_core::{Failure, Timestamp, Transport, world};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 

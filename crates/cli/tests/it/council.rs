@@ -1,6 +1,7 @@
 //! The council in a real terminal (tmux), with the fake behind it: the seed document's own manual checklist, line by line.
 
 mod levels;
+mod plain;
 mod terminal;
 
 use terminal::Terminal;
