@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use steadfast_config::Setting;
 
 use crate::commands::config::ConfigArgs;
+use crate::commands::council::CouncilArgs;
 use crate::commands::demo::DemoArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::explain::ExplainArgs;
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Spawn(SpawnArgs),
     /// See, follow, stop and repeat tasks that were left to a worker
     Tasks(TasksArgs),
+    /// Talk with several models in one conversation that loses no voice
+    Council(CouncilArgs),
     /// Point a client at the gateway: print the lines, or write them
     Setup(SetupArgs),
     /// Check that everything between a client and its models is in order

@@ -1,6 +1,7 @@
 //! One file per command, and what they share.
 
 pub(crate) mod config;
+pub(crate) mod council;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Demo(args) => demo::run(args, &cli.sources),
         Command::Serve(args) => serve::run(args, &cli.sources),
+        Command::Council(args) => council::run(args, &cli.sources),
         Command::Setup(args) => setup::run(args, &cli.sources),
         Command::Doctor(args) => doctor::run(args, &cli.sources),
         Command::Why(args) => why::run(args, &cli.sources),

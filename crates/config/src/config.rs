@@ -176,6 +176,12 @@ pub struct Council {
     pub members: Vec<Member>,
     /// What to do about failures.
     pub policy: Arc<Policy>,
+    /// Where metrics are written, where they are.
+    pub metrics: Option<String>,
+    /// MCP servers by name, each with its command, which is never empty.
+    pub tools: Vec<(String, Vec<String>)>,
+    /// How long a tool may take.
+    pub tool_timeout: Duration,
 }
 
 /// One voice.
@@ -185,6 +191,10 @@ pub struct Member {
     pub name: String,
     /// Its model, which is in the catalogue.
     pub model: Arc<str>,
+    /// The chain in place of the model's own; its models are in the catalogue.
+    pub fallback: Option<Vec<Arc<str>>>,
+    /// What it is told about itself.
+    pub prompt: Option<String>,
 }
 
 /// Where events, sessions and tasks are kept. Addresses may hold passwords.

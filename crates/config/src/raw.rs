@@ -4,7 +4,7 @@
 //! from it. Nothing here is checked beyond the form of single values; `resolve` does the rest.
 
 mod client;
-mod faces;
+pub(crate) mod faces;
 mod policy;
 mod project;
 mod target;

@@ -59,6 +59,20 @@ section! {
         member: Named<RawMember>,
         /// The policy of its turns. Default `"council"`: retry, defer, ask, degrade.
         policy: String,
+        /// A file with one JSON line per retry, question and recovery. Default: none.
+        metrics: String,
+        /// MCP servers whose tools members may call, by name.
+        tools: Named<RawToolServer>,
+        /// How long a tool may take before the member goes on without it. Default `"3s"`: people are waiting.
+        tool_timeout: Wait,
+    }
+}
+
+section! {
+    /// An MCP server, spoken with over its standard input and output.
+    RawToolServer {
+        /// The program and its arguments.
+        command: Vec<String>,
     }
 }
 
@@ -67,6 +81,11 @@ section! {
     RawMember {
         /// The model that speaks. Default: the model of the member's own name, where there is one.
         model: String,
+        /// Where it may fall back to, in order, after a question. Default: the model's own chain; its own name alone
+        /// means never.
+        fallback: Vec<String>,
+        /// What it is told about itself, beyond its name and who else is there. Default: nothing.
+        prompt: String,
     }
 }
 

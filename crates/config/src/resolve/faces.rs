@@ -14,6 +14,7 @@ use crate::config::{Alerts, Council, DecisionLog, Endpoint, Member, Shared, Stor
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::RawConfig;
+use crate::raw::faces::RawCouncil;
 use crate::secret::{self, Secret};
 
 const LISTEN: &str = "127.0.0.1:4141";
@@ -73,8 +74,10 @@ pub(super) fn council(
             report.refuse(&place, format!("`{name}` is a member twice"), "each voice has a name of its own");
             continue;
         }
-        let model_at = at.key("member").key(name).key("model");
-        let model = described.iter().find(|(known, _)| known == name).and_then(|(_, member)| member.model.as_deref());
+        let described_at = at.key("member").key(name);
+        let model_at = described_at.key("model");
+        let described = described.iter().find(|(known, _)| known == name).map(|(_, member)| member);
+        let model = described.and_then(|member| member.model.as_deref());
         let (model, place) = match model {
             Some(model) => (model, model_at),
             None if catalogued.is_model(name) => (name.as_str(), place),
@@ -85,18 +88,50 @@ pub(super) fn council(
             }
         };
         if catalogued.admit(model, endpoints, &place, report) {
-            if let Some(policy) = policy {
-                member_chain(model, policy, catalogued, report);
+            let chain = described.and_then(|member| member.fallback.as_deref());
+            let own_at = described_at.key("fallback");
+            for (index, entry) in chain.into_iter().flatten().enumerate() {
+                catalogued.admit(entry, endpoints, &own_at.index(index), report);
             }
-            members.push(Member { name: name.clone(), model: model.into() });
+            if let Some(policy) = policy {
+                member_chain(model, chain.map(|chain| (chain, &own_at)), policy, catalogued, report);
+            }
+            members.push(Member {
+                name: name.clone(),
+                model: model.into(),
+                fallback: chain.map(|chain| chain.iter().map(|entry| entry.as_str().into()).collect()),
+                prompt: described.and_then(|member| member.prompt.clone()),
+            });
         }
     }
     for (name, _) in described.iter().filter(|(name, _)| !names.contains(name)) {
         let what = format!("`{name}` is described but not among the members");
         report.warn(&at.key("member").key(name), what, report.suggest(name, names.iter().map(String::as_str)));
     }
-    let policy = Arc::clone(policy?);
-    (!members.is_empty()).then_some(Council { members, policy })
+    let (tools, tool_timeout) = council_tools(raw, &at, report);
+    let (policy, metrics) = (Arc::clone(policy?), raw.metrics.clone());
+    (!members.is_empty()).then_some(Council { members, policy, metrics, tools, tool_timeout })
+}
+
+/// The servers of tools, and how long a tool may take.
+fn council_tools(raw: &RawCouncil, at: &Path, report: &Report<'_>) -> (Vec<(String, Vec<String>)>, Duration) {
+    const TOOL_TIMEOUT: Duration = Duration::from_secs(3);
+    let mut tools = Vec::new();
+    for (name, server) in raw.tools.iter().flat_map(|tools| &tools.0) {
+        let place = at.key("tools").key(name);
+        match &server.command {
+            Some(command) => {
+                check_command(command, &[], &place.key("command"), report);
+                tools.push((name.clone(), command.clone()));
+            }
+            None => missing(report, &place, "command", "command = [\"program\", \"argument\"]"),
+        }
+    }
+    let limit = raw.tool_timeout.map_or(TOOL_TIMEOUT, |wait| wait.0);
+    if !(Duration::from_millis(100)..=Duration::from_secs(60)).contains(&limit) {
+        report.refuse(&at.key("tool_timeout"), "`tool_timeout` must be between 100ms and 60s", "\"3s\"");
+    }
+    (tools, limit)
 }
 
 pub(super) fn store(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Store> {

@@ -55,14 +55,25 @@ pub(super) fn tree(config: &Config) -> Value {
         (
             "council",
             config.council.as_ref().map(|council| {
-                let member = council
-                    .members
+                let member = council.members.iter().map(|member| {
+                    let known = [
+                        ("model", Some(Value::text(&*member.model))),
+                        ("fallback", member.fallback.as_deref().map(texts)),
+                        ("prompt", member.prompt.as_deref().map(Value::text)),
+                    ];
+                    (member.name.clone(), Value::table(known))
+                });
+                let tools = council
+                    .tools
                     .iter()
-                    .map(|member| (member.name.clone(), Value::table([("model", Some(Value::text(&*member.model)))])));
+                    .map(|(name, parts)| (name.clone(), Value::table([("command", Some(command(parts)))])));
                 Value::table([
                     ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
                     ("policy", Some(Value::text(&*council.policy.name))),
+                    ("metrics", council.metrics.as_deref().map(Value::text)),
+                    ("tool_timeout", Some(wait(council.tool_timeout))),
                     ("member", Some(Value::named(member))),
+                    ("tools", (!council.tools.is_empty()).then(|| Value::named(tools))),
                 ])
             }),
         ),
