@@ -4,7 +4,7 @@
 //! Balances are whole thousandths of an attempt, so what is deposited, withdrawn and lost to the
 //! cap adds up exactly.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::time::Instant;

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::canon::{Event, Part, ToolCall as Called};
+use super::canon::{Event, ToolCall as Called};
 use super::chat;
 use crate::{Frame, Malformed};
 
