@@ -152,6 +152,7 @@ impl Room {
         let policy = Arc::clone(&council.policy);
         let id: Arc<str> = id.into();
         let coordinator = Coordinator::new(setup(&snapshot.config, members, &policy, &id, transcript.bytes()));
+        let checking = Some(tokio::spawn(health::check(Arc::clone(&engine), coordinator.first_endpoints(), folder)));
         let connecting =
             (!tools.is_empty()).then(|| tokio::spawn(async move { Tools::connect(&tools, tool_limit).await }));
         Ok(Self {

@@ -119,7 +119,7 @@ impl Editor {
         if start > 0 {
             let column = self.text[start..self.cursor].chars().count();
             self.cursor = start - 1;
-            self.to_column(column);
+            self.go_to_column(column);
             return;
         }
         let next = match &self.browsing {
@@ -139,7 +139,7 @@ impl Editor {
         if end < self.text.len() {
             let column = self.text[self.line_start()..self.cursor].chars().count();
             self.cursor = end + 1;
-            self.to_column(column);
+            self.go_to_column(column);
             return;
         }
         let Some((at, typed)) = self.browsing.take() else { return };
@@ -183,7 +183,7 @@ impl Editor {
     }
 
     /// Puts the cursor at a column of its line, or at the line's end.
-    fn to_column(&mut self, column: usize) {
+    fn go_to_column(&mut self, column: usize) {
         let (start, end) = (self.line_start(), self.line_end());
         let at = self.text[start..end].char_indices().nth(column).map_or(end, |(at, _)| start + at);
         self.cursor = at;
