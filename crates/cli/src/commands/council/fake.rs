@@ -34,8 +34,11 @@ const WORDS: [[&str; 3]; 3] = [
     ],
 ];
 
+/// Member, model, and the script it plays.
+type Trouble = (&'static str, &'static str, &'static str);
+
 /// The faults that can be played: what a person reads, and which scripts the models play.
-const FAULTS: [(&str, &[(&str, &str, &str)]); 6] = [
+const FAULTS: [(&str, &[Trouble]); 6] = [
     ("hiccup: claude fails twice", &[("claude", "claude-sonnet-4-5", "status=503 x2")]),
     ("claude down", &[("claude", "claude-sonnet-4-5", "100%: status=529")]),
     ("grok down", &[("grok", "grok-4", "100%: status=500")]),
