@@ -294,6 +294,7 @@ fn log_path() -> PathBuf {
 fn greeting(url: &str) -> String {
     format!(
         "fake providers that fail on purpose, behind a gateway on {url}\n\
+         watch it in a browser: the dashboard is at {url}/\n\
          while it runs your own client may join, with any key and any model:\n  \
          OPENAI_BASE_URL={url}/v1\n  ANTHROPIC_BASE_URL={url}\n  GOOGLE_GEMINI_BASE_URL={url}\n"
     )
