@@ -34,5 +34,6 @@ export default defineConfig({
   base: "./",
   plugins: [svelte(), compressed()],
   build: { target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0, cssTarget: ["chrome123", "firefox121", "safari17.5"], reportCompressedSize: false },
-  server: { proxy: { "/api": gateway } },
+  // The name in the browser is kept: the API refuses pages that come from elsewhere.
+  server: { proxy: { "/api": { target: gateway, changeOrigin: false } } },
 });

@@ -13,7 +13,7 @@ pub fn unfold(format: Format, framing: Framing, body: &[u8]) -> Option<String> {
     let mut out = String::new();
     match format {
         Format::Chat => chat(&answer, &mut out)?,
-        Format::Responses => responses(answer, &mut out)?,
+        Format::Responses => responses(&answer, &mut out)?,
         Format::Messages => messages(&answer, &mut out)?,
         // One piece of a stream looks like a whole answer.
         Format::Gemini if framing == Framing::JsonArray => return Some(format!("[{}]", Value::Object(answer))),
@@ -99,7 +99,7 @@ fn messages(answer: &Map<String, Value>, out: &mut String) -> Option<()> {
     Some(())
 }
 
-fn responses(answer: Map<String, Value>, out: &mut String) -> Option<()> {
+fn responses(answer: &Map<String, Value>, out: &mut String) -> Option<()> {
     let mut number = 0_u64;
     let mut event = |kind: &str, mut fields: Value| {
         fields["type"] = kind.into();

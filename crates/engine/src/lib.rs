@@ -29,6 +29,7 @@ mod recorder;
 mod relay;
 mod reply;
 mod request;
+pub mod secrets;
 mod sessions;
 mod shape;
 mod shared;
@@ -59,13 +60,13 @@ use steadfast_core::world::Session;
 use steadfast_dialect::{Framing, Operation as Asked};
 use tokio::sync::oneshot;
 
-pub use call::{Call, Wishes};
+pub use call::{Call, Wishes, new_request_id};
 pub use clock::Clock;
 pub use health::Checked;
 pub use limits::{LimitOf, RateStatus, Source, Unit};
 pub use live::{Batch, Found, Live};
 pub use log::{LogFiles, old};
-pub use lone::{Answering, Failed, Order, Piece};
+pub use lone::{Answering, Failed, Order};
 pub use recorder::Listener;
 pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
@@ -209,7 +210,8 @@ impl Engine {
     /// Answers a call.
     pub async fn call(self: &Arc<Self>, call: Call) -> Reply {
         let call = Arc::new(call);
-        let key = (!self.journal.is_empty() || !self.failures.is_empty()).then(|| self.keys.of(&call));
+        let remembered = call.wishes.again.is_none() && (!self.journal.is_empty() || !self.failures.is_empty());
+        let key = remembered.then(|| self.keys.of(&call));
         if let Some(kept) = key.and_then(|key| self.journal.take(key, self.clock.now())) {
             self.metrics.journal_hits.fetch_add(1, Ordering::Relaxed);
             if let Some(tracer) = self.tracer().as_ref() {
@@ -269,6 +271,14 @@ impl Engine {
     /// A conversation that is known.
     pub fn session(&self, project: &str, id: &str) -> Option<Arc<Session>> {
         self.sessions.known(project, id)
+    }
+
+    /// The same; a new one where it is not known. `None` where there is no such project.
+    pub fn open_session(&self, project: &str, id: &str) -> Option<Arc<Session>> {
+        let snapshot = self.snapshot();
+        let configured = snapshot.config.projects.get(project)?;
+        let project = &snapshot.project(project)?.name;
+        Some(self.sessions.get(project, id, configured.usd_micros_per_session, self.clock.now()))
     }
 
     /// The last turn of a conversation, as long as it is kept.

@@ -238,6 +238,7 @@ impl Operation {
         let Some((attempt, began)) = self.attempt.take() else { return };
         let now = self.engine.clock.now();
         let counted = usage.map(|usage| Usage { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens });
+        let climbed = self.recovery.plan().session.escalated();
         let transition = self.recovery.succeeded(counted.unwrap_or_default(), &self.world, now);
         self.served_by = Some(attempt.target);
         self.over = true;
@@ -263,7 +264,27 @@ impl Operation {
             usd_micros: counted.and_then(|usage| self.cost(attempt.target, usage)),
             ..self.line(Event::Success)
         });
+        if let Some(from) = climbed {
+            self.tell_roll_back(&from);
+        }
         self.log_outcome(&Outcome::Succeeded(attempt.target));
+    }
+
+    /// Says that the session has left the rung it had climbed to, where it has: the model there did not serve.
+    fn tell_roll_back(&self, from: &Arc<str>) {
+        let Plan { session, route, project, .. } = self.recovery.plan();
+        let Some(id) = self.call.session.as_ref().filter(|_| session.escalated().is_none()) else { return };
+        let place = |model: &Arc<str>| Some(Place { model: Arc::clone(model), endpoint: Arc::default() });
+        self.engine.record(Record {
+            about: Some(Arc::clone(id)),
+            session: Some(Arc::clone(id)),
+            project: Some(Arc::clone(&project.name)),
+            state: Some("rolled_back".into()),
+            from: place(from),
+            to: place(&route.primary().name),
+            reason: Some(format!("`{from}` does not serve: back to `{}`", route.primary().name).into()),
+            ..self.line(Event::Escalation)
+        });
     }
 
     /// The attempt failed; what follows is for [`Operation::next`] to say.
@@ -512,13 +533,19 @@ impl Operation {
             client: Some(Arc::clone(&self.call.client.name)),
             agent: self.call.agent.clone(),
             pattern: self.pattern(),
-            repeats: self.repeat.as_ref().map(|repeat| Arc::clone(&repeat.of)),
+            repeats: self.repeats(),
             project: Some(Arc::clone(&project.name)),
             policy: Some(policy.name.as_str().into()),
             chain: places.collect(),
             attempts_max: Some(policy.attempts_max),
             ..self.line(Event::Start)
         });
+    }
+
+    /// The request that this one repeats: by itself, or because a person wants it.
+    fn repeats(&self) -> Option<Arc<str>> {
+        let again = self.call.wishes.again.as_ref().map(|call| &call.id);
+        self.repeat.as_ref().map(|repeat| &repeat.of).or(again).map(Arc::clone)
     }
 
     fn pattern(&self) -> Option<Arc<str>> {

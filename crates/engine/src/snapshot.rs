@@ -13,6 +13,7 @@ use steadfast_core::policy::VendorBoundary;
 use steadfast_core::rate::Rates;
 use steadfast_core::route::{Model, Route};
 use steadfast_core::world::{self, World};
+use steadfast_core::{Evidence, Failure};
 use steadfast_dialect::{Family, Format};
 
 /// Routes are remembered up to this many names: clients choose the names.
@@ -30,6 +31,8 @@ pub struct Snapshot {
     projects: HashMap<String, Arc<world::Project>>,
     /// Which project each key belongs to.
     keys: HashMap<String, String>,
+    /// The same of keys of which only the hash is known.
+    hashes: HashMap<[u8; 32], String>,
     routes: Mutex<HashMap<(Family, Reach), RoutesByProject>>,
 }
 
@@ -69,7 +72,13 @@ impl Snapshot {
             .projects
             .values()
             .flat_map(|project| project.keys.iter().map(|key| (key.expose().to_owned(), project.name.clone())));
+        let hashes = config
+            .projects
+            .values()
+            .flat_map(|project| project.key_hashes.iter().map(|hash| (*hash, project.name.clone())))
+            .collect();
         Ok(Self {
+            hashes,
             classifier,
             world: Arc::new(World::sharing(endpoints.clone())),
             endpoints,
@@ -87,7 +96,18 @@ impl Snapshot {
 
     /// The project a client's key belongs to.
     pub fn project_of_key(&self, key: &str) -> Option<&str> {
-        self.keys.get(key).map(String::as_str)
+        if let Some(project) = self.keys.get(key) {
+            return Some(project);
+        }
+        if self.hashes.is_empty() {
+            return None;
+        }
+        self.hashes.get(&crate::secrets::hash(key)).map(String::as_str)
+    }
+
+    /// Tells what a failure is, by the rules of this configuration.
+    pub fn classify(&self, evidence: &Evidence<'_>) -> Failure {
+        self.classifier.classify(evidence)
     }
 
     /// What is known of each endpoint, in the configuration's order.
@@ -101,7 +121,7 @@ impl Snapshot {
     }
 
     /// What a project shares between its requests.
-    pub(crate) fn project(&self, name: &str) -> Option<&Arc<world::Project>> {
+    pub fn project(&self, name: &str) -> Option<&Arc<world::Project>> {
         self.projects.get(name)
     }
 

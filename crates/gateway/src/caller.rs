@@ -110,7 +110,7 @@ pub(crate) fn identify(
                     "there is no project `{named}`; add [projects.{named}] to the configuration"
                 ))
             })?;
-            if !known.keys.is_empty() && !is_admin {
+            if known.has_keys() && !is_admin {
                 let message = format!("the project `{named}` has keys: send one of them as the API key");
                 return Err(Refusal::new(StatusCode::UNAUTHORIZED, FailureKind::AuthError, message));
             }
@@ -124,7 +124,7 @@ pub(crate) fn identify(
 /// where it is one of ours and open.
 fn mentioned<'a>(headers: &'a HeaderMap, client: &Client, snapshot: &Snapshot) -> Option<&'a str> {
     let names = client.project.iter().filter_map(|name| headers.get(name)?.to_str().ok());
-    let is_open = |name: &&str| snapshot.config.projects.get(*name).is_some_and(|project| project.keys.is_empty());
+    let is_open = |name: &&str| snapshot.config.projects.get(*name).is_some_and(|project| !project.has_keys());
     names.into_iter().find(is_open)
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn wishes(headers: &HeaderMap) -> Result<Wishes, Refusal> {
     if deadline.is_some_and(|deadline| deadline.is_zero()) {
         return Err(Refusal::bad_request(format!("the header `{DEADLINE}` leaves no time")));
     }
-    Ok(Wishes { stream, chain, deadline, park: duration(&PARK)?, client_waits: client_waits(headers) })
+    Ok(Wishes { stream, chain, deadline, park: duration(&PARK)?, client_waits: client_waits(headers), again: None })
 }
 
 /// How long the client waits for the response to begin, where it tells.

@@ -1,5 +1,7 @@
 // Something that is fetched: its value, what went wrong, and the way to fetch it again. Of two fetches under way the later
 // one counts.
+import { untrack } from "svelte";
+
 export class Load<T> {
   value = $state.raw<T>();
   error = $state.raw<unknown>();
@@ -10,7 +12,10 @@ export class Load<T> {
 
   #stop?: AbortController;
 
-  again = async (): Promise<void> => {
+  /** Fetches it. What that reads is no reason for an effect to run anew. */
+  again = (): Promise<void> => untrack(() => this.#again());
+
+  async #again(): Promise<void> {
     const number = ++this.#number;
     this.#stop?.abort();
     this.#stop = new AbortController();
@@ -25,7 +30,7 @@ export class Load<T> {
       this.error = error;
     }
     this.busy = false;
-  };
+  }
 
   /** Fetches now and then every so often, until the returned function is called. */
   every(ms: number): () => void {

@@ -1,4 +1,5 @@
 // Where we are: `#/sessions/acme/s1?range=1d` is a page, names below it and a query.
+import { untrack } from "svelte";
 export interface Place {
   page: string;
   names: string[];
@@ -33,12 +34,15 @@ class Router {
 
   /** Changes the query of this page, without another entry in the history. */
   ask(changes: Record<string, string | undefined>): void {
-    const query = new URLSearchParams(this.place.query);
+    // Who asks is not to be asked again because of it.
+    const place = untrack(() => this.place);
+    const query = new URLSearchParams(place.query);
     for (const [name, value] of Object.entries(changes)) {
       if (value) query.set(name, value);
       else query.delete(name);
     }
-    history.replaceState(null, "", link([this.place.page, ...this.place.names], Object.fromEntries(query)));
+    if (query.toString() === place.query.toString()) return;
+    history.replaceState(null, "", link([place.page, ...place.names], Object.fromEntries(query)));
     this.place = read();
   }
 }

@@ -13,6 +13,9 @@ section! {
         /// The keys that clients of this project send: `[{ env = "NAME" }, { file = "path" }]`. Default: none,
         /// so the project is named by a header.
         keys: Vec<SecretRef>,
+        /// Keys by their SHA-256, in hexadecimal: the control API hands keys out and keeps only this of them.
+        /// Default: none.
+        key_hashes: Vec<String>,
         /// How much money it may spend. Default: no limit.
         spend: RawSpend,
         /// How fast it may go. Default: no limit.

@@ -4,10 +4,12 @@
 
 mod alerts;
 mod api;
+mod control;
 mod harness;
 mod limits;
 mod ops;
 mod owner;
+mod owners;
 mod plain;
 mod recovery;
 mod shared;
