@@ -7,6 +7,7 @@ mod faults;
 mod load;
 mod report;
 mod stage;
+mod store;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -43,8 +44,10 @@ const STREAM: &str = "gpt-5@ok,words=50,delay=1ms";
 const PLAIN: &str = "gpt-5@ok,words=90";
 
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
-    let Some(("gateway", rest)) = arguments.split_first().map(|(what, rest)| (what.as_str(), rest)) else {
-        bail!("expected `bench gateway`; {USAGE}");
+    let rest = match arguments.split_first().map(|(what, rest)| (what.as_str(), rest)) {
+        Some(("gateway", rest)) => rest,
+        Some(("store", rest)) => return store::run(rest),
+        _ => bail!("expected `bench gateway` or `bench store`; {USAGE}"),
     };
     let options = options(rest)?;
     let binary = options.binary.clone().map_or_else(build, Ok)?;
