@@ -8,6 +8,7 @@ mod load;
 mod report;
 mod stage;
 mod store;
+mod tasks;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,8 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     let rest = match arguments.split_first().map(|(what, rest)| (what.as_str(), rest)) {
         Some(("gateway", rest)) => rest,
         Some(("store", rest)) => return store::run(rest),
-        _ => bail!("expected `bench gateway` or `bench store`; {USAGE}"),
+        Some(("tasks", rest)) => return tasks::run(rest, build).map(|()| ExitCode::SUCCESS),
+        _ => bail!("expected `bench gateway`, `bench store` or `bench tasks` (--tasks N, --binary FILE); {USAGE}"),
     };
     let options = options(rest)?;
     let binary = options.binary.clone().map_or_else(build, Ok)?;

@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 /// The folder of the packages that the lock file names.
-fn install_npm(suite: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn install_npm(suite: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let modules = folder.join("node_modules");
     let lock = suite.join("package-lock.json");
     let wanted = std::fs::read_to_string(&lock).with_context(|| format!("cannot read {}", lock.display()))?;

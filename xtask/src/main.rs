@@ -1,13 +1,16 @@
 //! All automation: `cargo xtask <command>`.
 
+mod api;
 mod bench;
 mod ci;
 mod clients;
 mod corpus;
+mod python;
 mod readme_table;
 mod sdk;
 mod simulate;
 mod tidy;
+mod web;
 
 use std::process::ExitCode;
 
@@ -15,18 +18,21 @@ use std::process::ExitCode;
 type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
 
 const COMMANDS: &[Command] = &[
+    ("api", "the control API against its own OpenAPI document, and MCP", api::run),
     (
         "bench",
-        "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..",
+        "gateway: against nginx and the direct connection [--rounds N] ..; tasks: a worker against xargs -P",
         bench::run,
     ),
     ("ci", "everything CI checks", ci::run),
     ("clients", "real SDKs and agents as clients of the gateway [WORD].. only cases with these words", clients::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
+    ("python", "the Python client against the real binary", python::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),
     ("sdk", "the real SDKs as clients of the gateway", sdk::run),
     ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),
     ("tidy", "the rules no compiler checks", tidy::run),
+    ("web", "the dashboard in a real browser [types | screenshots] write those anew", web::run),
 ];
 
 fn main() -> ExitCode {

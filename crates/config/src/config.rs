@@ -13,6 +13,7 @@ use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, VendorBoundary};
 use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Route, Served};
 
+use crate::agents::Agent;
 use crate::clients::{self, Client};
 use crate::models;
 use crate::secret::Secret;
@@ -39,7 +40,7 @@ pub struct Config {
     pub clients: Vec<Arc<Client>>,
     /// The user's own classification, in order.
     pub rules: Vec<UserRule>,
-    /// How to start agents.
+    /// How to start agents: the known ones and the file's own.
     pub agents: BTreeMap<String, Agent>,
     /// Services to look after.
     pub services: BTreeMap<String, Service>,
@@ -51,8 +52,8 @@ pub struct Config {
     pub keep_days: u32,
     /// For how long the last turn of a session is held in memory.
     pub keep_turns: Duration,
-    /// What replicas share, where they share anything: a `redis://` address.
-    pub shared: Option<Secret>,
+    /// What replicas share, where they share anything.
+    pub shared: Option<Shared>,
     /// The decision log, where there is one.
     pub decision_log: Option<DecisionLog>,
     /// Where traces are sent, where they are.
@@ -91,6 +92,10 @@ pub struct Endpoint {
     pub headers: Vec<(String, Secret)>,
     /// The health check, where there is one.
     pub health: Option<Health>,
+    /// Attempts per minute.
+    pub requests_per_minute: Option<u32>,
+    /// Whether what the provider says about its own limits counts.
+    pub learns_limits: bool,
     /// Whether HTTP/2 is spoken there.
     pub http2: bool,
     /// Whether OpenAI's responses API is known there.
@@ -133,23 +138,20 @@ pub struct Project {
     pub policy: Arc<Policy>,
     /// The keys its clients send.
     pub keys: Vec<Secret>,
+    /// The SHA-256 of further keys, of which nothing else is kept.
+    pub key_hashes: Vec<[u8; 32]>,
     /// Money per day.
     pub usd_micros_per_day: Option<u64>,
     /// Money per session.
     pub usd_micros_per_session: Option<u64>,
     /// Requests per minute.
     pub requests_per_minute: Option<u32>,
+    /// Requests per minute of each agent.
+    pub requests_per_minute_per_agent: Option<u32>,
     /// The chain in place of each model's own.
     pub chain: Option<Vec<Arc<str>>>,
     /// Whether its requests are recovered.
     pub enabled: bool,
-}
-
-/// How to start an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Agent {
-    /// The program and its arguments; never empty.
-    pub command: Vec<String>,
 }
 
 /// A service to look after.
@@ -161,6 +163,8 @@ pub struct Service {
     pub start: Vec<String>,
     /// The rest between two restarts.
     pub cooldown: Duration,
+    /// How long it may take to be well after a start.
+    pub settle: Duration,
     /// Run after every start; may be empty.
     pub register: Vec<String>,
 }
@@ -172,6 +176,12 @@ pub struct Council {
     pub members: Vec<Member>,
     /// What to do about failures.
     pub policy: Arc<Policy>,
+    /// Where metrics are written, where they are.
+    pub metrics: Option<String>,
+    /// MCP servers by name, each with its command, which is never empty.
+    pub tools: Vec<(String, Vec<String>)>,
+    /// How long a tool may take.
+    pub tool_timeout: Duration,
 }
 
 /// One voice.
@@ -181,6 +191,10 @@ pub struct Member {
     pub name: String,
     /// Its model, which is in the catalogue.
     pub model: Arc<str>,
+    /// The chain in place of the model's own; its models are in the catalogue.
+    pub fallback: Option<Vec<Arc<str>>>,
+    /// What it is told about itself.
+    pub prompt: Option<String>,
 }
 
 /// Where events, sessions and tasks are kept. Addresses may hold passwords.
@@ -196,6 +210,15 @@ pub enum Store {
         /// Its address.
         url: Secret,
     },
+}
+
+/// What replicas share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// A `redis://` address, which may hold a password.
+    pub url: Secret,
+    /// What every key there begins with.
+    pub prefix: String,
 }
 
 /// Who is told of alerts.
@@ -303,6 +326,13 @@ impl Config {
             **entry != model.name && (boundary == VendorBoundary::Open || vendor == Some(&model.vendor))
         };
         Some(chain.iter().filter(usable).map(Arc::clone).collect())
+    }
+}
+
+impl Project {
+    /// Whether its clients must send a key.
+    pub fn has_keys(&self) -> bool {
+        !self.keys.is_empty() || !self.key_hashes.is_empty()
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Reads files, never the environment: variables are handed in.
 
+mod agents;
 mod clients;
 mod config;
 mod file;
@@ -25,18 +26,19 @@ mod suggest;
 mod url;
 mod value;
 
+pub use agents::{Agent, AgentGateway, AgentOutput, PLACEHOLDERS};
 pub use clients::{Client, Heartbeat, Sign, Told, UNKNOWN_CLIENT};
 pub use config::{
-    Agent, Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member,
-    Project, Service, Store, Traces,
+    Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,
+    Service, Shared, Store, Traces,
 };
 pub use file::{ConfigFile, candidates};
 pub use layers::Setting;
-pub use load::{Loaded, Sources, load};
+pub use load::{Loaded, Sources, load, load_with};
 pub use problem::{Line, Place, Problem, Problems, Severity};
 pub use schema::schema;
 pub use secret::{MASK, Secret};
-pub use show::policy_toml;
+pub use show::{policy_json, policy_toml};
 pub use starter::STARTER;
 pub use url::BaseUrl;
 pub use value::parse_duration;

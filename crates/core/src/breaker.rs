@@ -17,7 +17,7 @@ mod machine;
 mod suspicion;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -143,6 +143,22 @@ pub enum Reason {
     ProbesSucceeded,
     /// The endpoint fails its health checks.
     HealthChecks,
+    /// Another replica says so.
+    Told,
+}
+
+/// What another replica says about the same endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Its breaker opened.
+    Opened {
+        /// For how long from now.
+        left: Duration,
+        /// How often it opened since it was last closed.
+        trips: u32,
+    },
+    /// Its probes succeeded.
+    Closed,
 }
 
 /// A person's word over the breaker's own.
@@ -180,6 +196,8 @@ pub struct Breaker {
     tripped: AtomicU64,
     suspicion: Suspicion,
     window: Window,
+    /// Whether much went on when an attempt last failed.
+    busy: AtomicBool,
     machine: Mutex<Machine>,
 }
 
@@ -189,6 +207,13 @@ const DOUBTFUL: u32 = 3;
 
 /// How long a run of failures speaks against extra attempts.
 const FRESH: Duration = Duration::from_millis(500);
+
+/// Where fewer attempts end in a second, so few are in flight that each can be answered for: they
+/// need not wait for a verdict.
+const QUIET_PER_SEC: f64 = 15.0;
+
+/// How many failures in a row a quiet endpoint shows before it is no longer tried in place of another.
+const UNTRIED_RUN_MAX: u32 = 1;
 
 /// How long a trip speaks against extra attempts elsewhere: until it shows whether the others
 /// live. In a total outage the whole chain trips within this time.
@@ -210,6 +235,7 @@ impl Breaker {
             tripped: AtomicU64::new(0),
             suspicion: Suspicion::default(),
             window: Window::new(settings.window),
+            busy: AtomicBool::new(false),
             machine: Mutex::new(Machine::new(seed)),
         }
     }
@@ -272,6 +298,18 @@ impl Breaker {
                 None
             }
         })
+    }
+
+    /// Takes another replica's word. A trip there opens it here, and probes that succeeded there close
+    /// it. Who has found an endpoint well by its own probes after such a word does not listen to the
+    /// next one for a while: that the other's way there is broken must not shut everybody's.
+    pub fn told(&self, news: News, now: Instant) -> Option<Transition> {
+        self.change(|machine, settings| machine.told(settings, news, now))
+    }
+
+    /// How often it opened since it was last closed.
+    pub fn trips(&self) -> u32 {
+        self.lock().trips()
     }
 
     /// What the breaker is doing now.
@@ -340,6 +378,18 @@ impl Breaker {
         tripped || long_run && since(&self.failed) < FRESH
     }
 
+    /// Whether so little went on here, when it last failed, that nobody need wait for a verdict: what
+    /// falls back while an outage is found out comes one by one, and the first tells whether the next
+    /// endpoint lives.
+    pub fn is_quiet(&self) -> bool {
+        !self.busy.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing yet speaks against an attempt here in place of another endpoint.
+    pub fn is_untried(&self, now: Instant) -> bool {
+        self.run.load(Ordering::Relaxed) < UNTRIED_RUN_MAX && !self.is_open(now)
+    }
+
     /// What it was told to do.
     pub const fn settings(&self) -> &Settings {
         &self.settings
@@ -369,6 +419,8 @@ impl Breaker {
                 _ => self.run.load(Ordering::Relaxed),
             }
         };
+        let total = self.window.counts(now).total() as f64;
+        self.busy.store(total >= QUIET_PER_SEC * self.settings.window.as_secs_f64(), Ordering::Relaxed);
         let troubled_since = *machine.troubled_since.get_or_insert(now);
         let ratio_counts = !self.settings.adaptive || now.since(troubled_since) >= self.settings.window / 4;
         let reason = self.trip_reason(run, ratio_counts, now)?;
@@ -531,6 +583,9 @@ impl Default for Settings {
 }
 
 impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::ForcedOpen, Self::ForcedClosed, Self::Shadow];
+
     /// The mode's name, as logs and APIs write it.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -559,6 +614,7 @@ impl fmt::Display for Reason {
             Self::Ratio(percent) => write!(f, "{percent} % of recent attempts failed"),
             Self::ProbeFailed => f.write_str("a probe failed"),
             Self::ProbesSucceeded => f.write_str("the probes succeeded"),
+            Self::Told => f.write_str("another replica said so"),
             Self::HealthChecks => f.write_str("the health checks fail"),
         }
     }

@@ -24,7 +24,7 @@ use crate::cost::Usage;
 use crate::decision::{Decision, Reason, Target};
 use crate::failure::Failure;
 use crate::kind::FailureKind;
-use crate::policy::{Policy, Trigger};
+use crate::policy::{Ask, Policy, Trigger};
 use crate::route::{EndpointId, Needs, Place, Route};
 use crate::time::Instant;
 use crate::world::{Project, Session, Turn, World};
@@ -208,6 +208,8 @@ pub struct Recovery {
     began_at: Option<Place>,
     /// How long it has been held because no target was left.
     parked: Duration,
+    /// How often it waited for a rate limit before an attempt.
+    limit_waits: u32,
 }
 
 #[derive(Debug)]
@@ -216,7 +218,7 @@ enum State {
     Running(Running),
     Waiting { until: Instant, then: Then },
     Deferring,
-    Asking { question: Question, place: Place },
+    Asking { question: Question, place: Place, ask: Ask },
     Repairing,
     Restarting { at: Instant },
     Done(Outcome),
@@ -279,6 +281,7 @@ impl Recovery {
             failed_targets: [None; FAILED_TARGETS_MAX],
             began_at: None,
             parked: Duration::ZERO,
+            limit_waits: 0,
             plan,
         }
     }
@@ -396,7 +399,7 @@ impl Recovery {
 
     /// A person answered; an answer nobody asked for changes nothing.
     pub fn answered(&mut self, answer: Answer, world: &World, now: Instant) -> Option<Decision> {
-        let State::Asking { question, place } = self.state else { return None };
+        let State::Asking { question, place, .. } = self.state else { return None };
         match answer {
             Answer::No => Some(self.decide(world, now)),
             Answer::Yes => {
@@ -406,6 +409,13 @@ impl Recovery {
                 Some(Decision { to: Some(question.to), ..decision })
             }
         }
+    }
+
+    /// The question is put to the person only now, because another was open: its times count from here.
+    pub fn put_question(&mut self, now: Instant) -> Option<Question> {
+        let State::Asking { question, ask, .. } = &mut self.state else { return None };
+        *question = question.put_at(now, *ask, self.deadline);
+        Some(*question)
     }
 
     /// The repair worked or did not.
@@ -432,6 +442,33 @@ impl Recovery {
         if !matches!(self.state, State::Done(_)) {
             self.give_back(world);
             self.state = State::Done(Outcome::Cancelled);
+        }
+    }
+
+    /// Whether the attempt that would start now lacks only a larger part of something replicas share:
+    /// money, or the endpoint's rate limit. A driver that can ask for more does so first.
+    pub fn lacks(&self, world: &World, now: Instant) -> bool {
+        if self.plan.needs.free || !matches!(self.state, State::Ready | State::Waiting { .. }) {
+            return false;
+        }
+        let Some((model, target)) = self.plan.route.look(self.at) else { return false };
+        let cost = self.worst_cost(model).unwrap_or(0);
+        let budgets = [&self.plan.project.spend, &self.plan.session.spend].map(|budget| budget.lacks(cost));
+        let rate = world.endpoint(target.endpoint).and_then(|endpoint| endpoint.rate.as_ref());
+        budgets.contains(&true) | rate.is_some_and(|rate| rate.lacks(now))
+    }
+
+    /// Nobody answered: goes on with this replica's part of what is known to be left.
+    pub fn go_unasked(&self) {
+        self.plan.project.spend.on_its_own();
+        self.plan.session.spend.on_its_own();
+    }
+
+    /// What a person is asked, while the answer is awaited.
+    pub const fn question(&self) -> Option<Question> {
+        match self.state {
+            State::Asking { question, .. } => Some(question),
+            _ => None,
         }
     }
 
@@ -495,6 +532,7 @@ impl Recovery {
         self.attempts = 0;
         self.patience = 0;
         self.repairs = 0;
+        self.limit_waits = 0;
         self.move_to(self.plan.start(), Choice::Retry);
         self.state = State::Ready;
     }
@@ -589,6 +627,14 @@ impl Drop for Recovery {
             let (input_tokens, output_tokens) = (needs.input_tokens.into(), needs.output_tokens.into());
             self.settle(&running, Usage { input_tokens, output_tokens });
         }
+    }
+}
+
+impl Question {
+    /// The same question, put at this moment.
+    fn put_at(self, now: Instant, ask: Ask, deadline: Instant) -> Self {
+        let skip = (now + ask.skip).min(deadline);
+        Self { nudge: (now + ask.nudge).min(skip), skip, ..self }
     }
 }
 

@@ -55,4 +55,30 @@ pub struct Wishes {
     pub park: Option<Duration>,
     /// How long the client itself waits for the response to begin.
     pub client_waits: Option<Duration>,
+    /// The request that a person has tried again with this one, as it was first asked. What is remembered of its
+    /// failure does not answer this one.
+    pub again: Option<Arc<Call>>,
+}
+
+/// A name for a request: short enough to read aloud, long enough not to come twice. Nine letters of
+/// time, seven of chance: names that grow with time go to the end of a store's index, whatever it holds.
+pub fn new_request_id() -> Arc<str> {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let bits = since.as_millis() << 35 | u128::from(fastrand::u64(..) >> 29);
+    let mut id = String::with_capacity(20);
+    id.push_str("req_");
+    id.extend((0..16).rev().map(|letter| char::from(LETTERS[(bits >> (5 * letter)) as usize % 32])));
+    id.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_requests_do_not_repeat() {
+        let ids: std::collections::HashSet<_> = (0..10_000).map(|_| new_request_id()).collect();
+        assert_eq!(ids.len(), 10_000);
+    }
 }

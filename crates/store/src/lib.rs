@@ -11,7 +11,10 @@
 //! memory, one warning is given, and it catches up by itself. Everything that is acknowledged
 //! (documents, climbs) is committed before the call returns, or the call says that it was not.
 //!
-//! *Invariant:* prompts, answers and keys never come here; keys only as salted hashes.
+//! What replicas share among themselves is apart from all that: [`shared`].
+//!
+//! *Invariant:* prompts, answers and keys never come here; keys only as salted hashes. Tasks are the exception: what
+//! an agent is told must outlive whoever was to tell it.
 //! *Boundary:* knows `core` only. Whoever drives an engine hands its records to [`Store::feed`].
 
 mod address;
@@ -33,6 +36,8 @@ mod page;
 mod requests;
 mod rollup;
 mod sessions;
+pub mod shared;
+mod tasks;
 mod upkeep;
 mod writer;
 
@@ -56,6 +61,9 @@ pub use crate::page::{Cursor, NotACursor, PAGE_DEFAULT, PAGE_MAX, Page, Paging};
 pub use crate::requests::{AttemptSummary, Filter, RequestSummary, attempts};
 pub use crate::rollup::{Measures, OTHERS};
 pub use crate::sessions::{SessionDetail, SessionFilter, SessionSummary};
+pub use crate::tasks::{
+    AddError, Held, Leased, NewTask, News, Said, TASKS_MAX, TaskDetail, TaskFilter, TaskSummary, TurnTaken, Wish,
+};
 
 /// Longer than any question should take; whoever asked gets an answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);

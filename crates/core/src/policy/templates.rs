@@ -186,6 +186,8 @@ fn council() -> Policy {
         name: "council".to_owned(),
         vendor_boundary: VendorBoundary::Strict,
         stream: StreamMode::Regenerate,
+        // A turn that was deferred waits for the others, and perhaps for a person.
+        deadline: minutes(60),
         on: table([
             (kind(FailureKind::QuotaExhausted), gone.clone()),
             (kind(FailureKind::AuthError), gone.clone()),

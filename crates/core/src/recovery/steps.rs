@@ -13,7 +13,7 @@ use crate::kind::FailureKind;
 use crate::policy::{Ask, Restart, Retry, Step, Trigger};
 use crate::route::{Model, Place};
 use crate::time::Instant;
-use crate::world::World;
+use crate::world::{Endpoint, World};
 
 /// How often an operation waits for an empty allowance before it gives up.
 const PATIENCE_MAX: u32 = 5;
@@ -188,7 +188,7 @@ impl Recovery {
             Ok(next) => next,
             Err(skip) => return Tried::Skipped(skip),
         };
-        if self.in_doubt(world, now) {
+        if self.in_doubt(world, now) && !self.may_look(to, world, now) {
             return Tried::Denied(AllowanceName::Fallbacks, Denial::KeepsFailing);
         }
         if !self.plan.project.fallbacks.withdraw(now) {
@@ -279,17 +279,47 @@ impl Recovery {
         if self.asked {
             return Tried::Skipped(Skip::UsedUp);
         }
-        let (place, to) = match self.next_place(failure.kind, world, now) {
-            Ok(next) => next,
-            Err(skip) => return Tried::Skipped(skip),
-        };
-        let Some(from) = self.failed_at else { return Tried::Skipped(Skip::NotHere) };
+        match self.next_place(failure.kind, world, now) {
+            // The same model elsewhere is the same voice: nobody need be asked.
+            Ok((place, _)) if place.model == self.at.model => self.try_fallback(failure, world, now),
+            Ok((place, to)) => self.ask_about(place, to, ask, now),
+            Err(skip) => Tried::Skipped(skip),
+        }
+    }
+
+    fn ask_about(&mut self, place: Place, to: Target, ask: Ask, now: Instant) -> Tried {
+        let here = || self.plan.route.look(self.at).map(|(_, target)| target);
+        let Some(from) = self.failed_at.or_else(here) else { return Tried::Skipped(Skip::NotHere) };
         self.asked = true;
-        let skip = (now + ask.skip).min(self.deadline);
-        let question = Question { from, to, nudge: (now + ask.nudge).min(skip), skip };
-        self.state = State::Asking { question, place };
+        let question = Question { from, to, nudge: now, skip: now }.put_at(now, ask, self.deadline);
+        self.state = State::Asking { question, place, ask };
         let decision = self.decision("ask", Duration::ZERO, Reason::PersonDecides);
         Tried::Taken(Decision { to: Some(to), ..decision })
+    }
+
+    /// Every endpoint of this model refuses: where a person may be asked, about the next model that admits.
+    pub(super) fn ask_elsewhere(&mut self, world: &World, now: Instant) -> Option<Decision> {
+        if !self.plan.face.ask || self.asked {
+            return None;
+        }
+        let policy = Arc::clone(&self.plan.policy);
+        let unreachable = Failure::new(FailureKind::NetworkTransient, "refused");
+        let (trigger, steps) = policy.steps(self.failure.as_ref().unwrap_or(&unreachable));
+        let (step, ask) = steps.iter().enumerate().find_map(|(index, rule)| match rule.step {
+            Step::Ask(ask) => Some((index, ask)),
+            _ => None,
+        })?;
+        let (place, to) = self.next_place_where(|place| place.model != self.at.model, world, now).ok()?;
+        if world.endpoint(to.endpoint).is_none_or(|endpoint| endpoint.breaker.is_open(now)) {
+            return None;
+        }
+        // After a "no" the list goes on from here: what comes before would be refused too.
+        self.keep_progress(Progress { trigger, step, used: 0, last_wait: Duration::ZERO });
+        self.failure = self.failure.take().or(Some(unreachable));
+        match self.ask_about(place, to, ask, now) {
+            Tried::Taken(decision) => Some(decision),
+            Tried::Skipped(_) | Tried::Denied(..) => None,
+        }
     }
 
     /// Every endpoint refuses: a task can wait for a new run where its policy knows one, a council
@@ -314,6 +344,28 @@ impl Recovery {
                 Some(self.decision("degrade", Duration::ZERO, Reason::WithoutThisVoice))
             }
         }
+    }
+
+    /// Waits until a rate limit lets the next request through, as often and as long as the policy would
+    /// wait for a provider that refuses for the same reason.
+    pub(super) fn wait_out_limit(&mut self, reason: Reason, now: Instant) -> Option<Decision> {
+        let Reason::NoTarget { endpoint, cause: cause @ Refused::RateLimit, wait } = reason else { return None };
+        let limited = Failure::new(FailureKind::RateLimit, "limit");
+        let (_, steps) = self.plan.policy.steps(&limited);
+        let retry = steps.iter().find_map(|rule| match &rule.step {
+            Step::Retry(retry) if rule.applies_to(None) => Some(retry),
+            _ => None,
+        })?;
+        // Those who wait together must not come back together.
+        let wait = wait.mul_f64(1.0 + 0.1 * self.rng.f64());
+        if self.limit_waits >= retry.max || wait > retry.backoff.cap() || now + wait >= self.deadline {
+            return None;
+        }
+        self.limit_waits += 1;
+        self.state = State::Waiting { until: now + wait, then: Then::Attempt };
+        let decision = self.decision("park", wait, Reason::Parked { endpoint, cause: Some(cause) });
+        let kind = if self.failure.is_some() { decision.kind } else { FailureKind::RateLimit };
+        Some(Decision { kind, ..decision })
     }
 
     /// Holds the request until asking again may help, where the policy and the deadline allow it.
@@ -394,10 +446,19 @@ impl Recovery {
     /// One whose breaker is open is taken only if there is no other.
     fn next_place(&self, kind: FailureKind, world: &World, now: Instant) -> Result<(Place, Target), Skip> {
         let about_the_model = matches!(kind, FailureKind::ContextLimit | FailureKind::ContentFilter);
+        self.next_place_where(|place| !about_the_model || place.model != self.at.model, world, now)
+    }
+
+    fn next_place_where(
+        &self,
+        wanted: impl Fn(Place) -> bool,
+        world: &World,
+        now: Instant,
+    ) -> Result<(Place, Target), Skip> {
         let mut skip = Skip::ChainEnds;
         let mut open = None;
         for place in self.places() {
-            if place == self.at || about_the_model && place.model == self.at.model {
+            if place == self.at || !wanted(place) {
                 continue;
             }
             let Some((model, target)) = self.plan.route.look(place) else { continue };
@@ -419,9 +480,21 @@ impl Recovery {
 
     /// Whether an outage is just being found out anywhere on this route.
     fn in_doubt(&self, world: &World, now: Instant) -> bool {
+        self.endpoints(world).any(|endpoint| endpoint.breaker.in_doubt(now))
+    }
+
+    /// Whether a fallback may look elsewhere while an outage is found out: where little goes on, it
+    /// costs little, and its result is what tells whether everything is down.
+    fn may_look(&self, to: Target, world: &World, now: Instant) -> bool {
+        self.endpoints(world).all(|endpoint| endpoint.breaker.is_quiet())
+            && world.endpoint(to.endpoint).is_some_and(|endpoint| endpoint.breaker.is_untried(now))
+    }
+
+    /// Every endpoint of this route.
+    fn endpoints<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Endpoint> {
         let route = &self.plan.route;
-        let mut places = route.places_from(FIRST).filter_map(|place| route.look(place));
-        places.any(|(_, target)| world.endpoint(target.endpoint).is_some_and(|e| e.breaker.in_doubt(now)))
+        let targets = route.places_from(FIRST).filter_map(|place| route.look(place));
+        targets.filter_map(|(_, target)| world.endpoint(target.endpoint))
     }
 
     /// Whether a place further on would admit an attempt.

@@ -1,6 +1,6 @@
 //! The store on real databases: one contract for both, and what happens when they fail.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test that cannot go on should stop, and says why")]
 
 mod child;
 mod contract;
@@ -9,5 +9,6 @@ mod faults;
 mod kill;
 mod old;
 mod story;
+mod tasks;
 #[path = "../../examples/load/traffic.rs"]
 mod traffic;

@@ -427,7 +427,7 @@ fn three_growing() -> Step {
 }
 
 fn ask() -> Step {
-    Step::Ask(crate::policy::Ask { nudge: Duration::from_secs(30), skip: Duration::from_secs(60) })
+    Step::Ask(Ask { nudge: Duration::from_secs(30), skip: Duration::from_secs(60) })
 }
 
 fn needs_of_a_turn() -> Needs {
@@ -439,6 +439,7 @@ fn a_straggling_answer_to_a_question_is_ignored() {
     let mut script =
         Script::new("council").face(Face::COUNCIL).chain(&["opus"]).on("timeout", vec![ask(), Step::Degrade]);
     script.world = World::new(ENDPOINTS.iter().map(|name| endpoint_that_never_trips(name)).collect());
+    script.primary = "haiku";
     let mut recovery = script.start();
     assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
     recovery.failed(failure("timeout"), Usage::default(), &script.world, script.now);
@@ -483,6 +484,77 @@ fn a_voice_whose_every_target_refuses_is_left_out() {
         script.world.endpoint(EndpointId(endpoint)).unwrap().breaker.set_override(Some(word));
     }
     check(&script.play(""), "0s unknown: degrade: going on without it\n 0s degraded");
+}
+
+#[test]
+fn a_voice_never_changes_its_model_unasked() {
+    let mut script = Script::new("council").face(Face::COUNCIL).chain(&["opus"]);
+    script.primary = "haiku";
+    let word = Override { mode: Mode::ForcedOpen, reason: "drill".to_owned(), until: Instant::from_millis(600_000) };
+    script.world.endpoint(EndpointId(2)).unwrap().breaker.set_override(Some(word));
+    check(
+        &script.play("no"),
+        "0s unknown: ask to opus@one: a person decides about the next model
+         0s asked about opus@one, nudge in 30s
+         0s unknown: degrade: going on without it [the step is used up]
+         0s degraded",
+    );
+    check(
+        &script.play("yes; 200"),
+        "0s unknown: ask to opus@one: a person decides about the next model
+         0s asked about opus@one, nudge in 30s
+         0s unknown: fallback to opus@one: the person agreed
+         0s attempt 1 opus@one (fallback)
+         0s succeeded with opus@one",
+    );
+}
+
+#[test]
+fn a_voice_goes_to_its_models_next_endpoint_unasked() {
+    let mut script = Script::new("council").face(Face::COUNCIL).chain(&["haiku"]).on("timeout", vec![ask()]);
+    check(
+        &script.play("timeout; timeout; yes; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s timeout: fallback to sonnet@two: next target of the chain
+         0s attempt 2 sonnet@two (fallback)
+         0s timeout: ask to haiku@three: a person decides about the next model
+         0s asked about haiku@three, nudge in 30s
+         0s timeout: fallback to haiku@three: the person agreed
+         0s attempt 3 haiku@three (fallback)
+         0s succeeded with haiku@three",
+    );
+}
+
+#[test]
+fn a_question_does_not_outlast_the_deadline() {
+    let mut script = Script::new("council").face(Face::COUNCIL).chain(&["opus"]);
+    script.policy.deadline = Duration::from_secs(20);
+    script.primary = "haiku";
+    let mut recovery = script.start();
+    let deadline = recovery.deadline();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    let later = script.now + Duration::from_secs(10);
+    recovery.failed(failure("auth_error"), Usage::default(), &script.world, later);
+    let Action::Ask(question) = recovery.next(&script.world, later) else { panic!("a question") };
+    assert_eq!((question.nudge, question.skip), (deadline, deadline));
+}
+
+#[test]
+fn a_question_that_waited_for_another_has_its_whole_time() {
+    let mut script = Script::new("council").face(Face::COUNCIL).chain(&["opus"]).on("timeout", vec![ask()]);
+    script.primary = "haiku";
+    let mut recovery = script.start();
+    assert_eq!(recovery.put_question(script.now), None);
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    recovery.failed(failure("timeout"), Usage::default(), &script.world, script.now);
+    let Action::Ask(first) = recovery.next(&script.world, script.now) else { panic!("a question") };
+    let later = first.skip + Duration::from_secs(5);
+    let question = recovery.put_question(later).expect("it is open");
+    assert_eq!(
+        (later.until(question.nudge), later.until(question.skip)),
+        (script.now.until(first.nudge), script.now.until(first.skip))
+    );
+    assert_eq!(recovery.next(&script.world, later), Action::Ask(question));
 }
 
 #[test]

@@ -1,0 +1,10 @@
+// Lists that come in parts.
+import { call, type Asked } from "./api";
+
+/** One part of a list. */
+export interface Part<T> {
+  items: T[];
+  next?: string | null;
+}
+
+export const part = <T>(path: string, query: Asked["query"], signal?: AbortSignal): Promise<Part<T>> => call<Part<T>>(path, { query, signal });
