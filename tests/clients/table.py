@@ -35,13 +35,7 @@ WHOLE_WITHOUT_END = ["chat"]
 TRANSLATES = True
 
 # Cases that fail today for a known reason: a pattern of names, and what they wait for.
-AWAITING = {
-    # It asks a third time, after longer than a turn that broke off is remembered.
-    "gemini: tool: cut: dead": "a longer memory",
-    # Gemini's schema is put into words for Claude, and the fake does not read.
-    "google-genai-python: json: by anthropic": "a schema in words",
-    "ai-sdk google: json: by anthropic": "a schema in words",
-}
+AWAITING = {}
 
 # The API each SDK client speaks, by the runner that has it.
 SDKS = {

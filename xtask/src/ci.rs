@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         check(name, || cargo(arguments))?;
     }
     check("sdk", || crate::sdk::run(&[]).map(drop))?;
+    check("api", || crate::api::run(&[]).map(drop))?;
     check("tidy", || crate::tidy::run(&[]).map(drop))?;
     check("corpus", || {
         let code = crate::corpus::run(&[])?;

@@ -1,5 +1,6 @@
 //! All automation: `cargo xtask <command>`.
 
+mod api;
 mod bench;
 mod ci;
 mod clients;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
 
 const COMMANDS: &[Command] = &[
+    ("api", "the control API against its own OpenAPI document, and MCP", api::run),
     (
         "bench",
         "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..",

@@ -10,6 +10,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("steadfast-core", &[]),
     ("steadfast-dialect", &[]),
     ("steadfast-http1", &[]),
+    ("steadfast-web", &[]),
     ("steadfast-config", &["steadfast-core"]),
     ("steadfast-sim", &["steadfast-core"]),
     ("steadfast-fake", &["steadfast-dialect"]),
@@ -40,6 +41,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-engine",
             "steadfast-http1",
             "steadfast-store",
+            "steadfast-web",
         ],
     ),
     (
@@ -67,6 +69,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-http1",
             "steadfast-sim",
             "steadfast-store",
+            "steadfast-web",
         ],
     ),
 ];

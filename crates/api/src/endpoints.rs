@@ -5,15 +5,18 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use steadfast_config::{Credential, Endpoint as Configured};
 use steadfast_core::breaker::{self, Mode, Override};
 use steadfast_core::world::Endpoint as Known;
+use steadfast_store::Expected;
 use utoipa::ToSchema;
 
 use crate::caller::Caller;
 use crate::control::Control;
 use crate::live::Second;
-use crate::problem::{Problem, ProblemBody, Segment, Sent};
+use crate::problem::{Problem, Segment, Sent};
+use crate::stored::Space;
 use crate::time::{iso, millis, on_wall, parse};
 
 /// A person's word holds for a week at most: nobody remembers it longer.
@@ -173,9 +176,7 @@ pub(crate) enum OverrideMode {
 }
 
 /// Every endpoint with its breaker and health.
-#[utoipa::path(get, path = "/api/endpoints", tag = "endpoints", responses(
-    (status = 200, body = Endpoints), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
-))]
+#[utoipa::path(get, path = "/api/endpoints", tag = "endpoints", responses((status = 200, body = Endpoints)))]
 pub(crate) async fn list(State(control): State<Control>, caller: Caller) -> Json<Endpoints> {
     let snapshot = control.snapshot();
     let endpoints = snapshot.config.endpoints.iter().zip(snapshot.world.endpoints());
@@ -186,10 +187,7 @@ pub(crate) async fn list(State(control): State<Control>, caller: Caller) -> Json
 /// One endpoint.
 #[utoipa::path(get, path = "/api/endpoints/{name}", tag = "endpoints",
     params(("name" = String, Path, description = "its name")),
-    responses(
-        (status = 200, body = EndpointView), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody),
-        (status = 403, body = ProblemBody), (status = 404, body = ProblemBody),
-    ))]
+    responses((status = 200, body = EndpointView)))]
 pub(crate) async fn one(
     State(control): State<Control>,
     caller: Caller,
@@ -201,11 +199,7 @@ pub(crate) async fn one(
 /// Puts a person's word over a breaker's own, for a set time. Kept over a restart.
 #[utoipa::path(put, path = "/api/endpoints/{name}/override", tag = "endpoints",
     params(("name" = String, Path, description = "its name")), request_body = OverrideRequest,
-    responses(
-        (status = 200, body = EndpointView), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody),
-        (status = 403, body = ProblemBody), (status = 404, body = ProblemBody), (status = 413, body = ProblemBody),
-        (status = 415, body = ProblemBody), (status = 503, body = ProblemBody),
-    ))]
+    responses((status = 200, body = EndpointView)))]
 pub(crate) async fn force(
     State(control): State<Control>,
     caller: Caller,
@@ -215,6 +209,9 @@ pub(crate) async fn force(
     caller.must_be_admin()?;
     found(&control, &caller, &name)?;
     let word = word(&control, &asked)?;
+    let until = on_wall(control.clock(), word.until).as_millis();
+    let stored = json!({ "mode": word.mode.name(), "reason": word.reason, "until": until });
+    control.change(Space::Override, &name, Some(stored), Expected::Anything).await?;
     control.engine().override_breaker(&name, Some(word));
     found(&control, &caller, &name).map(Json)
 }
@@ -222,10 +219,7 @@ pub(crate) async fn force(
 /// Lets a breaker decide by itself again.
 #[utoipa::path(delete, path = "/api/endpoints/{name}/override", tag = "endpoints",
     params(("name" = String, Path, description = "its name")),
-    responses(
-        (status = 200, body = EndpointView), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody),
-        (status = 403, body = ProblemBody), (status = 404, body = ProblemBody), (status = 503, body = ProblemBody),
-    ))]
+    responses((status = 200, body = EndpointView)))]
 pub(crate) async fn release(
     State(control): State<Control>,
     caller: Caller,
@@ -233,6 +227,9 @@ pub(crate) async fn release(
 ) -> Result<Json<EndpointView>, Problem> {
     caller.must_be_admin()?;
     found(&control, &caller, &name)?;
+    if control.stored().get(Space::Override, &name).is_some() {
+        control.change(Space::Override, &name, None, Expected::Anything).await?;
+    }
     control.engine().override_breaker(&name, None);
     found(&control, &caller, &name).map(Json)
 }

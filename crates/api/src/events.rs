@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::caller::Caller;
 use crate::channel::Channel;
 use crate::control::Control;
-use crate::problem::{Params, Problem, ProblemBody};
+use crate::problem::{Params, Problem};
 use crate::record::RecordView;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -68,10 +68,7 @@ pub(crate) struct Filter {
 /// (`null`: nobody knows, the gateway was started anew). A comment comes at least every 15 seconds.
 #[utoipa::path(get, path = "/api/events", tag = "live",
     params(Filter, ("last-event-id" = Option<u64>, Header, description = "the number of the last event seen")),
-    responses(
-        (status = 200, body = String, content_type = "text/event-stream"), (status = 400, body = ProblemBody),
-        (status = 401, body = ProblemBody), (status = 403, body = ProblemBody), (status = 503, body = ProblemBody),
-    ))]
+    responses((status = 200, body = String, content_type = "text/event-stream")))]
 pub(crate) async fn follow(
     State(control): State<Control>,
     caller: Caller,

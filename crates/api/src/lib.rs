@@ -8,24 +8,38 @@
 //! gateway ──▶ Api::answer ──▶ caller ──▶ router ──▶ Control (engine · pulse · store)
 //! ```
 
+mod again;
+mod alerts;
+mod analytics;
 mod answer;
 mod caller;
 mod channel;
+mod climb;
 mod control;
 mod endpoints;
 mod events;
+mod explain;
+mod keys;
 mod live;
+mod models;
 mod openapi;
+mod page;
+mod policies;
 mod problem;
+mod projects;
 mod pulse;
 mod record;
 mod requests;
+mod retry_policy;
+mod sessions;
+mod stored;
 pub mod story;
 mod time;
+mod version;
 
 pub use answer::Api;
 pub use axum::body::Body;
 pub use caller::{Caller, Door};
-pub use control::Control;
+pub use control::{Configuration, Control, Parts, ReloadError, Simulator};
 pub use openapi::document;
 pub use problem::{FieldProblem, Problem, ProblemBody, ProblemDetail};

@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 
 use crate::caller::Caller;
 use crate::control::Control;
-use crate::problem::ProblemBody;
 use crate::pulse::{Open, Traffic};
 use crate::record::Target;
 use crate::time::iso;
@@ -124,18 +123,14 @@ pub(crate) async fn health() -> Json<Health> {
 }
 
 /// Says who is calling: the admin, or a project.
-#[utoipa::path(get, path = "/api/whoami", tag = "live", responses(
-    (status = 200, body = Whoami), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
-))]
+#[utoipa::path(get, path = "/api/whoami", tag = "live", responses((status = 200, body = Whoami)))]
 pub(crate) async fn whoami(caller: Caller) -> Json<Whoami> {
     let role = if caller == Caller::Admin { "admin" } else { "project" };
     Json(Whoami { role, project: caller.project().map(str::to_owned) })
 }
 
 /// What is going on: traffic of the last minute, requests under way, retries that wait.
-#[utoipa::path(get, path = "/api/now", tag = "live", responses(
-    (status = 200, body = Now), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
-))]
+#[utoipa::path(get, path = "/api/now", tag = "live", responses((status = 200, body = Now)))]
 pub(crate) async fn now(State(control): State<Control>, caller: Caller) -> Json<Now> {
     let now = control.clock().wall();
     let traffic = control.pulse().traffic(caller.project(), now);

@@ -5,6 +5,11 @@ use axum::response::IntoResponse as _;
 use axum::routing::get;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
+use utoipa::ToSchema as _;
+use utoipa::openapi::content::ContentBuilder;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::response::ResponseBuilder;
+use utoipa::openapi::schema::Ref;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Info, OpenApi, OpenApiBuilder, SecurityRequirement};
 use utoipa_axum::router::OpenApiRouter;
@@ -12,7 +17,10 @@ use utoipa_axum::routes;
 
 use crate::control::Control;
 use crate::problem::{ProblemBody, ProblemDetail};
-use crate::{endpoints, events, live, requests};
+use crate::{
+    again, alerts, analytics, climb, endpoints, events, explain, keys, live, models, policies, projects, requests,
+    retry_policy, sessions,
+};
 
 /// Every route of this crate.
 pub(crate) fn routes(control: Control) -> OpenApiRouter {
@@ -47,7 +55,35 @@ fn described() -> OpenApiRouter<Control> {
         .routes(routes!(endpoints::one))
         .routes(routes!(endpoints::force, endpoints::release))
         .routes(routes!(events::follow))
+        .routes(routes!(requests::list))
         .routes(routes!(requests::one))
+        .routes(routes!(explain::explain))
+        .routes(routes!(models::list))
+        .routes(routes!(policies::list))
+        .routes(routes!(policies::templates))
+        .routes(routes!(policies::one, policies::put, policies::delete))
+        .routes(routes!(policies::preview))
+        .routes(routes!(policies::simulate))
+        .routes(routes!(policies::scenarios))
+        .routes(routes!(retry_policy::get, retry_policy::put))
+        .routes(routes!(retry_policy::get_of_project, retry_policy::put_of_project))
+        .routes(routes!(projects::list))
+        .routes(routes!(projects::one, projects::put, projects::delete))
+        .routes(routes!(projects::budgets))
+        .routes(routes!(projects::set_budget))
+        .routes(routes!(keys::list, keys::make))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::one))
+        .routes(routes!(sessions::events))
+        .routes(routes!(sessions::attempts))
+        .routes(routes!(sessions::escalations))
+        .routes(routes!(again::retry))
+        .routes(routes!(climb::escalate, climb::roll_back))
+        .routes(routes!(alerts::list))
+        .routes(routes!(alerts::acknowledge))
+        .routes(routes!(analytics::full))
+        .routes(routes!(analytics::failures))
 }
 
 /// The document with what all routes have in common.
@@ -58,12 +94,39 @@ fn finished(mut document: OpenApi) -> OpenApi {
     for (name, schema) in problem_schemas() {
         components.schemas.entry(name).or_insert(schema);
     }
+    for item in document.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete];
+        operations.into_iter().flatten().for_each(add_errors);
+    }
     document.security = Some(vec![SecurityRequirement::new::<_, [&str; 0], &str>("token", [])]);
     document
 }
 
+/// The errors that any route may answer with, all in one shape.
+fn add_errors(operation: &mut Operation) {
+    let taken = operation.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty());
+    let body = operation.request_body.is_some();
+    let errors = [
+        ("400", true, "a value cannot be; `field` names it"),
+        ("401", true, "no token, or one that opens nothing"),
+        ("403", true, "the caller may not see or do this, or a web page asks"),
+        ("404", taken, "there is no such thing, or it is not the caller's"),
+        ("409", body, "it contradicts what is"),
+        ("412", taken || body, "somebody else changed it in between"),
+        ("413", body, "the body is too large"),
+        ("415", body, "the body is not JSON"),
+        ("503", true, "the store is away, or something else passes by itself"),
+        ("default", true, "anything else that went wrong"),
+    ];
+    for (status, _, description) in errors.into_iter().filter(|(_, possible, _)| *possible) {
+        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(ProblemBody::name()))).build();
+        let response = ResponseBuilder::new().description(description).content("application/json", content).build();
+        operation.responses.responses.entry(status.to_owned()).or_insert_with(|| response.into());
+    }
+}
+
 fn problem_schemas() -> Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)> {
-    use utoipa::{PartialSchema as _, ToSchema as _};
+    use utoipa::PartialSchema as _;
     let mut schemas = vec![(ProblemBody::name().into_owned(), ProblemBody::schema())];
     schemas.push((ProblemDetail::name().into_owned(), ProblemDetail::schema()));
     ProblemBody::schemas(&mut schemas);

@@ -86,6 +86,19 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
     }
 
+    /// The store did not do what it was asked.
+    pub fn of_store(error: &steadfast_store::Error) -> Self {
+        match error {
+            steadfast_store::Error::Away(_) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_away", error.to_string())
+            }
+            steadfast_store::Error::Refused(_) => Self::new(StatusCode::BAD_REQUEST, "invalid", error.to_string()),
+            steadfast_store::Error::Unreadable(_) => {
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", error.to_string())
+            }
+        }
+    }
+
     /// The same, about a field.
     #[must_use]
     pub fn about(mut self, field: &str) -> Self {
@@ -104,6 +117,12 @@ impl Problem {
     /// Its status.
     pub const fn status(&self) -> StatusCode {
         self.status
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.detail.message)
     }
 }
 

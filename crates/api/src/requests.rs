@@ -2,16 +2,19 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use steadfast_core::record::{Event, Record};
+use steadfast_store::{Filter, RequestSummary};
 use utoipa::ToSchema;
 
+use crate::analytics::range;
 use crate::caller::Caller;
 use crate::control::Control;
-use crate::problem::{Problem, ProblemBody, Segment};
+use crate::page::{Listed, paging};
+use crate::problem::{Params, Problem, Segment};
 use crate::record::{RecordView, Target};
 use crate::story::Story;
-use crate::time::{iso, millis};
+use crate::time::{iso, iso_ms, millis};
 
 /// One request and everything that was decided about it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -44,19 +47,131 @@ pub(crate) struct RequestStory {
     records: Vec<RecordView>,
 }
 
+/// Which requests.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RequestsQuery {
+    /// Of this project.
+    pub(crate) project: Option<String>,
+    /// Of this conversation.
+    pub(crate) session: Option<String>,
+    /// Of this program.
+    pub(crate) client: Option<String>,
+    /// `succeeded`, `gave_up`, `degraded`, `cancelled`, `lost`, or `running`.
+    pub(crate) outcome: Option<String>,
+    /// Only those in which an attempt failed; `kind`, `model`, `endpoint` and `pattern` are then that attempt's.
+    #[serde(default)]
+    pub(crate) failed: bool,
+    /// How an attempt failed; means `failed`.
+    pub(crate) kind: Option<String>,
+    /// The model asked for or served by.
+    pub(crate) model: Option<String>,
+    /// The endpoint that served.
+    pub(crate) endpoint: Option<String>,
+    /// The shape of what was asked.
+    pub(crate) pattern: Option<String>,
+    /// Not before (RFC 3339).
+    #[param(format = DateTime)]
+    pub(crate) from: Option<String>,
+    /// Before (RFC 3339).
+    #[param(format = DateTime)]
+    pub(crate) to: Option<String>,
+    /// Where the part before ended.
+    pub(crate) cursor: Option<String>,
+    /// How many; 50 where nobody says.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<u16>,
+}
+
+/// A request in a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RequestView {
+    /// Its id.
+    request: String,
+    /// When it came in.
+    started: String,
+    /// When it was over; absent while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<String>,
+    /// Its conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    /// Who pays.
+    project: String,
+    /// The program that asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<String>,
+    /// The agent within the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    /// The shape of what was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<String>,
+    /// The model that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// The model that served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    served_model: Option<String>,
+    /// The endpoint that served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    served_endpoint: Option<String>,
+    /// How it ended; absent while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<String>,
+    /// How its last failed attempt failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    /// Attempts it made.
+    attempts: u64,
+    /// Of them, those that failed.
+    failures: u64,
+    /// Of them, those at another model than the one asked for.
+    fallbacks: u64,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ms: Option<u64>,
+    /// Tokens read.
+    input_tokens: u64,
+    /// Tokens written.
+    output_tokens: u64,
+    /// What it cost, in micro-dollars.
+    usd_micros: u64,
+    /// Of it, on attempts that failed.
+    failed_usd_micros: u64,
+}
+
+/// Requests, newest first.
+#[utoipa::path(get, path = "/api/requests", tag = "requests", params(RequestsQuery),
+    responses((status = 200, body = Listed<RequestView>)))]
+pub(crate) async fn list(
+    State(control): State<Control>,
+    caller: Caller,
+    Params(asked): Params<RequestsQuery>,
+) -> Result<Json<Listed<RequestView>>, Problem> {
+    let paging = paging(asked.cursor.as_deref(), asked.limit)?;
+    let filter = asked.filter(&control, &caller)?;
+    let page = control.store().requests(filter, paging).await.map_err(|error| Problem::of_store(&error))?;
+    Ok(Json(Listed::of(page, RequestView::of)))
+}
+
 /// The whole story of one request: every attempt, failure, decision and wait.
 #[utoipa::path(get, path = "/api/requests/{id}", tag = "requests",
     params(("id" = String, Path, description = "its id: the header `x-steadfast-request` of its answer")),
-    responses(
-        (status = 200, body = RequestStory), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody),
-        (status = 403, body = ProblemBody), (status = 404, body = ProblemBody),
-    ))]
+    responses((status = 200, body = RequestStory)))]
 pub(crate) async fn one(
     State(control): State<Control>,
     caller: Caller,
     Segment(id): Segment<String>,
 ) -> Result<Json<RequestStory>, Problem> {
-    let records = recent(&control, &id);
+    let records = control.store().records(&id).await;
+    let records = match records.map_err(|error| Problem::of_store(&error)) {
+        Ok(records) if !records.is_empty() => records,
+        // Not stored yet, or the store is away: what is in memory can be told all the same.
+        Ok(_) => recent(&control, &id),
+        Err(problem) => Some(recent(&control, &id)).filter(|records| !records.is_empty()).ok_or(problem)?,
+    };
     let owner = records.iter().find_map(|record| record.project.as_deref());
     if records.is_empty() || !owner.map_or(caller == Caller::Admin, |owner| caller.sees(owner)) {
         return Err(Problem::not_found(format!("there is no request `{id}`, or it is no longer kept")));
@@ -69,6 +184,55 @@ fn recent(control: &Control, id: &str) -> Vec<Record> {
     let found = control.engine().live().since(0);
     let records = found.batches.iter().flat_map(|batch| batch.records.iter());
     records.filter(|record| *record.request == *id).cloned().collect()
+}
+
+impl RequestsQuery {
+    /// What the store is asked.
+    pub(crate) fn filter(self, control: &Control, caller: &Caller) -> Result<Filter, Problem> {
+        let bounded = self.to.is_some();
+        let (from, to) = range(control, self.from.as_deref(), self.to.as_deref())?;
+        Ok(Filter {
+            project: caller.narrowed(self.project)?,
+            session: self.session,
+            client: self.client,
+            outcome: self.outcome,
+            failed: self.failed,
+            kind: self.kind,
+            model: self.model,
+            endpoint: self.endpoint,
+            pattern: self.pattern,
+            from,
+            to: bounded.then_some(to),
+        })
+    }
+}
+
+impl RequestView {
+    fn of(request: RequestSummary) -> Self {
+        Self {
+            request: request.request,
+            started: iso_ms(request.started),
+            ended: request.ended.map(iso_ms),
+            session: request.session,
+            project: request.project,
+            client: request.client,
+            agent: request.agent,
+            pattern: request.pattern,
+            model: request.model,
+            served_model: request.served_model,
+            served_endpoint: request.served_endpoint,
+            outcome: request.outcome,
+            kind: request.kind,
+            attempts: request.attempts,
+            failures: request.failures,
+            fallbacks: request.fallbacks,
+            latency_ms: request.latency_ms,
+            input_tokens: request.input_tokens,
+            output_tokens: request.output_tokens,
+            usd_micros: request.usd_micros,
+            failed_usd_micros: request.failed_usd_micros,
+        }
+    }
 }
 
 impl RequestStory {

@@ -214,7 +214,10 @@ fn lines(record: &Record) -> Vec<String> {
         },
         Event::Breaker => vec![format!("  the breaker of {} is {}", about(record), state(record))],
         Event::Alert => vec![format!("  alert {}: {}", state(record), record.reason.as_deref().unwrap_or_default())],
-        Event::Escalation => vec![format!("  session {} {}", about(record), state(record))],
+        Event::Escalation => {
+            let reason = record.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            vec![format!("  session {} {}{reason}", about(record), state(record))]
+        }
     }
 }
 

@@ -11,6 +11,11 @@ pub(crate) fn iso(time: Timestamp) -> String {
     format!("{moment:.3}")
 }
 
+/// The same of milliseconds since the epoch.
+pub(crate) fn iso_ms(millis: i64) -> String {
+    iso(Timestamp::from_millis(millis))
+}
+
 /// The moment that somebody wrote.
 pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     let moment: jiff::Timestamp = text.parse().ok()?;

@@ -11,9 +11,11 @@ use crate::commands::demo::DemoArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::fake::FakeArgs;
+use crate::commands::mcp::McpArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::setup::SetupArgs;
 use crate::commands::simulate::SimulateArgs;
+use crate::commands::top::TopArgs;
 use crate::commands::why::WhyArgs;
 
 /// Keeps AI agents working when models, networks and processes fail.
@@ -58,6 +60,10 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Tell what happened to a request and why
     Why(WhyArgs),
+    /// Watch a running gateway: traffic, failures, breakers, retries that wait
+    Top(TopArgs),
+    /// Let agents ask about their own failures: an MCP server on standard input and output
+    Mcp(McpArgs),
     /// Say what an error means and what each step would do about it
     Explain(ExplainArgs),
     /// Show what a policy does when things fail, before they do

@@ -6,9 +6,11 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fake;
+pub(crate) mod mcp;
 pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod simulate;
+pub(crate) mod top;
 pub(crate) mod why;
 
 use std::io::{self, Write as _};
@@ -31,6 +33,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Setup(args) => setup::run(args, &cli.sources),
         Command::Doctor(args) => doctor::run(args, &cli.sources),
         Command::Why(args) => why::run(args, &cli.sources),
+        Command::Top(args) => top::run(args, &cli.sources),
+        Command::Mcp(args) => mcp::run(args, &cli.sources),
         Command::Explain(args) => explain::run(args, &cli.sources),
         Command::Simulate(args) => simulate::run(args, &cli.sources),
         Command::Config(args) => config::run(args, &cli.sources),
@@ -40,13 +44,19 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 
 /// Loads the configuration as the flags say.
 pub(crate) fn load(args: &SourceArgs) -> Result<Loaded, Problems> {
+    load_with(args, &serde_json::Value::Null)
+}
+
+/// The same with what people stored laid over it.
+pub(crate) fn load_with(args: &SourceArgs, stored: &serde_json::Value) -> Result<Loaded, Problems> {
     let environment = environment();
     let path = path_in(args, &environment);
     let file = path.map(|path| ConfigFile::open(&path)).transpose()?;
     // A flag of its own is more deliberate than `--set`, so it comes last.
     let listen = args.listen.iter().map(|address| Setting::flag("--listen", "listen", address));
     let settings = args.settings.iter().cloned().chain(listen).collect();
-    steadfast_config::load(Sources { file, environment, settings, read_secret: &read_secret })
+    let sources = Sources { file, environment, settings, read_secret: &read_secret };
+    steadfast_config::load_with(sources, stored)
 }
 
 /// The configuration file that is used, where there is one.

@@ -4,9 +4,12 @@
 //! command line makes no sense.
 
 mod cli;
+mod client;
 mod clients;
 mod commands;
+mod control;
 mod decisions;
+mod screen;
 
 use std::process::ExitCode;
 

@@ -51,8 +51,8 @@ pub struct Config {
     pub keep_days: u32,
     /// For how long the last turn of a session is held in memory.
     pub keep_turns: Duration,
-    /// What replicas share, where they share anything: a `redis://` address.
-    pub shared: Option<Secret>,
+    /// What replicas share, where they share anything.
+    pub shared: Option<Shared>,
     /// The decision log, where there is one.
     pub decision_log: Option<DecisionLog>,
     /// Where traces are sent, where they are.
@@ -91,6 +91,10 @@ pub struct Endpoint {
     pub headers: Vec<(String, Secret)>,
     /// The health check, where there is one.
     pub health: Option<Health>,
+    /// Attempts per minute.
+    pub requests_per_minute: Option<u32>,
+    /// Whether what the provider says about its own limits counts.
+    pub learns_limits: bool,
     /// Whether HTTP/2 is spoken there.
     pub http2: bool,
     /// Whether OpenAI's responses API is known there.
@@ -133,12 +137,16 @@ pub struct Project {
     pub policy: Arc<Policy>,
     /// The keys its clients send.
     pub keys: Vec<Secret>,
+    /// The SHA-256 of further keys, of which nothing else is kept.
+    pub key_hashes: Vec<[u8; 32]>,
     /// Money per day.
     pub usd_micros_per_day: Option<u64>,
     /// Money per session.
     pub usd_micros_per_session: Option<u64>,
     /// Requests per minute.
     pub requests_per_minute: Option<u32>,
+    /// Requests per minute of each agent.
+    pub requests_per_minute_per_agent: Option<u32>,
     /// The chain in place of each model's own.
     pub chain: Option<Vec<Arc<str>>>,
     /// Whether its requests are recovered.
@@ -206,6 +214,15 @@ pub enum Store {
         /// Its address.
         url: Secret,
     },
+}
+
+/// What replicas share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// A `redis://` address, which may hold a password.
+    pub url: Secret,
+    /// What every key there begins with.
+    pub prefix: String,
 }
 
 /// Who is told of alerts.
@@ -313,6 +330,13 @@ impl Config {
             **entry != model.name && (boundary == VendorBoundary::Open || vendor == Some(&model.vendor))
         };
         Some(chain.iter().filter(usable).map(Arc::clone).collect())
+    }
+}
+
+impl Project {
+    /// Whether its clients must send a key.
+    pub fn has_keys(&self) -> bool {
+        !self.keys.is_empty() || !self.key_hashes.is_empty()
     }
 }
 

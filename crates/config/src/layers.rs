@@ -1,4 +1,4 @@
-//! The layers: built-in endpoints < file < environment < flags, merged into one tree.
+//! The layers: built-in endpoints < file < environment < flags < what people stored, merged into one tree.
 //!
 //! Each value remembers who wrote it. The environment is handed in, never read here.
 
@@ -121,6 +121,17 @@ fn lay_standard(tree: &mut Node, environment: &[(String, String)]) {
     if let Some((name, text)) = variable("OTEL_SERVICE_NAME") {
         lay("service", name, text.trim().to_owned());
     }
+}
+
+/// Lays what people stored over the tree. A stored policy stands in place of the file's of the same name, because a
+/// policy is one document; of a project only what is stored is replaced.
+pub(crate) fn lay_stored(tree: &mut Node, stored: &serde_json::Value) {
+    let stored = Node::from_stored(stored);
+    let policies = stored.get("policies").map(|policies| &policies.value);
+    if let (Some(Value::Table(policies)), Some(written)) = (policies, tree.get_mut("policies")) {
+        policies.iter().for_each(|(name, _)| written.remove(name));
+    }
+    tree.merge(stored);
 }
 
 /// A variable that begins like ours but names no key.

@@ -28,15 +28,15 @@ mod value;
 pub use clients::{Client, Heartbeat, Sign, Told, UNKNOWN_CLIENT};
 pub use config::{
     Agent, Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member,
-    Project, Service, Store, Traces,
+    Project, Service, Shared, Store, Traces,
 };
 pub use file::{ConfigFile, candidates};
 pub use layers::Setting;
-pub use load::{Loaded, Sources, load};
+pub use load::{Loaded, Sources, load, load_with};
 pub use problem::{Line, Place, Problem, Problems, Severity};
 pub use schema::schema;
 pub use secret::{MASK, Secret};
-pub use show::policy_toml;
+pub use show::{policy_json, policy_toml};
 pub use starter::STARTER;
 pub use url::BaseUrl;
 pub use value::parse_duration;

@@ -37,6 +37,12 @@ pub struct Loaded {
 
 /// Loads a configuration, or says everything that is wrong with it.
 pub fn load(sources: Sources<'_>) -> Result<Loaded, Problems> {
+    load_with(sources, &serde_json::Value::Null)
+}
+
+/// The same with what people stored through the control API laid over file, environment and flags:
+/// `{"policies": {…}, "projects": {…}}`.
+pub fn load_with(sources: Sources<'_>, stored: &serde_json::Value) -> Result<Loaded, Problems> {
     let Sources { file, environment, settings, read_secret } = sources;
     let (mut source, folder) = match file {
         Some(file) => (Some(file.source), file.folder),
@@ -47,6 +53,9 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, Problems> {
     tree.merge(written);
     let stray = layers::lay_environment(&mut tree, &environment, &RawConfig::KEYS);
     layers::lay_settings(&mut tree, &settings)?;
+    if !stored.is_null() {
+        layers::lay_stored(&mut tree, stored);
+    }
 
     let report = Report::new(&tree, source.as_ref());
     let raw = RawConfig::read(&tree, &node::Path::default(), &report).unwrap_or_default();
@@ -78,6 +87,7 @@ impl Loaded {
             Origin::BuiltIn => None,
             Origin::Variable { name, .. } => Some(name.clone()),
             Origin::Flag { name, .. } => Some(name.clone()),
+            Origin::Stored => Some("the control API".to_owned()),
             Origin::File { key, .. } => {
                 let source = self.source.as_ref()?;
                 Some(format!("{}:{}", source.name, source.line_number(key.start)))

@@ -42,6 +42,8 @@ pub(crate) enum Origin {
     Variable { name: String, text: String },
     /// A flag, such as `--set listen=…`.
     Flag { name: String, text: String },
+    /// A person, through the control API.
+    Stored,
 }
 
 /// Where a value stands in the tree.
@@ -68,6 +70,27 @@ impl Node {
     /// Takes over a parsed document.
     pub(crate) fn from_toml(table: DeTable<'_>) -> Self {
         Self { value: convert_table(table), origin: Origin::File { key: 0..0, value: 0..0 } }
+    }
+
+    /// Takes over what is stored. Null says nothing.
+    pub(crate) fn from_stored(json: &serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        let value = match json {
+            Json::Null => Value::Other("nothing"),
+            Json::Bool(word) => Value::Boolean(*word),
+            Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(number), _) => Value::Integer(number),
+                (None, Some(number)) => Value::Float(number),
+                (None, None) => Value::Other("a number beyond 64 bits"),
+            },
+            Json::String(text) => Value::text(text),
+            Json::Array(items) => Value::List(items.iter().map(Self::from_stored).collect()),
+            Json::Object(entries) => {
+                let said = entries.iter().filter(|(_, value)| !value.is_null());
+                Value::Table(said.map(|(name, value)| (name.clone(), Self::from_stored(value))).collect())
+            }
+        };
+        Self { value, origin: Origin::Stored }
     }
 
     /// The entry of this name, in a table.
@@ -120,6 +143,19 @@ impl Node {
             }
             (_, over) => *self = over,
         }
+    }
+
+    /// Takes the entry of this name out of a table.
+    pub(crate) fn remove(&mut self, name: &str) {
+        if let Value::Table(entries) = &mut self.value {
+            entries.retain(|(known, _)| known != name);
+        }
+    }
+
+    /// The entry of this name, to be changed.
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|(key, _)| key == name).map(|(_, node)| node)
     }
 
     /// Puts `value` at a path of names, making the tables on the way.

@@ -33,7 +33,7 @@ impl Place {
         match self {
             Self::Line(line) => (line.line, line.column),
             Self::File(_) => (0, 0),
-            Self::Variable(_) | Self::Flag(_) | Self::Nowhere => (usize::MAX, 0),
+            Self::Variable(_) | Self::Flag(_) | Self::Stored | Self::Nowhere => (usize::MAX, 0),
         }
     }
 }
@@ -58,6 +58,8 @@ pub enum Place {
     Variable(String),
     /// In this flag.
     Flag(String),
+    /// In what people stored through the control API.
+    Stored,
     /// Nowhere: it is missing.
     Nowhere,
 }
@@ -214,6 +216,7 @@ impl<'a> Report<'a> {
         match (&node.origin, self.source) {
             (Origin::Variable { name, .. }, _) => Place::Variable(name.clone()),
             (Origin::Flag { name, .. }, _) => Place::Flag(secret::mask(name)),
+            (Origin::Stored, _) => Place::Stored,
             (Origin::File { key, value }, Some(source)) if !key.is_empty() => {
                 let aim_at_key = matches!(aim, Aim::Key) || matches!(node.value, Value::Table(_));
                 let bytes = if aim_at_key { key.clone() } else { value.clone() };
@@ -369,6 +372,7 @@ impl fmt::Display for Problem {
             Place::File(name) => writeln!(f, " --> {name}")?,
             Place::Variable(name) => writeln!(f, " --> environment variable {name}")?,
             Place::Flag(name) => writeln!(f, " --> flag {name}")?,
+            Place::Stored => writeln!(f, " --> stored through the control API")?,
             Place::Nowhere => {}
         }
         let space = " ".repeat(gutter);

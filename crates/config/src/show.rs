@@ -61,6 +61,13 @@ pub fn policy_toml(config: &Config, name: &str) -> Option<String> {
     Some(text)
 }
 
+/// The same for programs: what stands below the policy's name.
+pub fn policy_json(config: &Config, name: &str) -> Option<serde_json::Value> {
+    let policy: &Policy = config.policies.get(name)?;
+    let root = config.roots.get(name).map_or("default", String::as_str);
+    serde_json::to_value(Node::built_in(effective::policy(policy, root))).ok()
+}
+
 fn collect_origins(loaded: &Loaded, node: &Node, at: &Path, origins: &mut serde_json::Map<String, serde_json::Value>) {
     if let Value::Table(entries) = &node.value {
         for (name, node) in entries {

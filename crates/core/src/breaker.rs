@@ -143,6 +143,22 @@ pub enum Reason {
     ProbesSucceeded,
     /// The endpoint fails its health checks.
     HealthChecks,
+    /// Another replica says so.
+    Told,
+}
+
+/// What another replica says about the same endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Its breaker opened.
+    Opened {
+        /// For how long from now.
+        left: Duration,
+        /// How often it opened since it was last closed.
+        trips: u32,
+    },
+    /// Its probes succeeded.
+    Closed,
 }
 
 /// A person's word over the breaker's own.
@@ -272,6 +288,18 @@ impl Breaker {
                 None
             }
         })
+    }
+
+    /// Takes another replica's word. A trip there opens it here, and probes that succeeded there close
+    /// it. Who has found an endpoint well by its own probes after such a word does not listen to the
+    /// next one for a while: that the other's way there is broken must not shut everybody's.
+    pub fn told(&self, news: News, now: Instant) -> Option<Transition> {
+        self.change(|machine, settings| machine.told(settings, news, now))
+    }
+
+    /// How often it opened since it was last closed.
+    pub fn trips(&self) -> u32 {
+        self.lock().trips()
     }
 
     /// What the breaker is doing now.
@@ -531,6 +559,9 @@ impl Default for Settings {
 }
 
 impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::ForcedOpen, Self::ForcedClosed, Self::Shadow];
+
     /// The mode's name, as logs and APIs write it.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -559,6 +590,7 @@ impl fmt::Display for Reason {
             Self::Ratio(percent) => write!(f, "{percent} % of recent attempts failed"),
             Self::ProbeFailed => f.write_str("a probe failed"),
             Self::ProbesSucceeded => f.write_str("the probes succeeded"),
+            Self::Told => f.write_str("another replica said so"),
             Self::HealthChecks => f.write_str("the health checks fail"),
         }
     }

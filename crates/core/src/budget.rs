@@ -4,7 +4,7 @@
 //! Balances are whole thousandths of an attempt, so what is deposited, withdrawn and lost to the
 //! cap adds up exactly.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::time::Instant;
@@ -19,6 +19,8 @@ pub struct Allowance {
     /// What trickles in per second, in thousandths of an attempt.
     reserve_per_sec: u64,
     cap: u64,
+    /// How many replicas there are: what does not come from traffic is divided among them.
+    replicas: AtomicU32,
     balance: AtomicU64,
     /// Up to when the trickle has been paid out, in nanoseconds.
     trickled: AtomicU64,
@@ -56,8 +58,18 @@ impl Allowance {
             share: thousandths(share),
             reserve_per_sec: thousandths(reserve_per_sec),
             cap,
+            replicas: AtomicU32::new(1),
             balance: AtomicU64::new(cap),
             trickled: AtomicU64::new(0),
+        }
+    }
+
+    /// Divides what does not come from traffic among so many replicas. Shares of traffic add up by
+    /// themselves; bursts and reserves would be multiplied.
+    pub fn divide_among(&self, replicas: u32) {
+        let replicas = replicas.max(1);
+        if self.replicas.swap(replicas, Ordering::Relaxed) != replicas {
+            self.balance.fetch_min(self.cap(), Ordering::Relaxed);
         }
     }
 
@@ -86,20 +98,30 @@ impl Allowance {
 
     /// The most extra attempts that any `requests` deposits over `span` can ever pay for.
     pub fn bound(&self, deposits: u64, span: Duration) -> u64 {
-        let trickled = span.as_millis() as u64 * self.reserve_per_sec / 1000;
-        (self.cap + deposits * self.share + trickled) / ATTEMPT
+        let trickled = span.as_millis() as u64 * self.reserve_per_sec / 1000 / self.replicas();
+        (self.cap() + deposits * self.share + trickled) / ATTEMPT
     }
 
     fn credit(&self, thousandths: u64) {
         // In good times the balance is at its cap, and one load is all this costs.
-        let credited = |balance: u64| (balance < self.cap).then(|| (balance + thousandths).min(self.cap));
+        let cap = self.cap();
+        let credited = |balance: u64| (balance < cap).then(|| (balance + thousandths).min(cap));
         _ = self.balance.try_update(Ordering::Relaxed, Ordering::Relaxed, credited);
+    }
+
+    /// A replica can always make one attempt more, however many there are.
+    fn cap(&self) -> u64 {
+        (self.cap / self.replicas()).max(ATTEMPT)
+    }
+
+    fn replicas(&self) -> u64 {
+        self.replicas.load(Ordering::Relaxed).into()
     }
 
     fn trickle(&self, now: Instant) {
         let paid = self.trickled.load(Ordering::Relaxed);
         let millis = u64::try_from(now.since(Instant::from_nanos(paid)).as_millis()).unwrap_or(u64::MAX);
-        let earned = millis.saturating_mul(self.reserve_per_sec) / 1000;
+        let earned = millis.saturating_mul(self.reserve_per_sec) / 1000 / self.replicas();
         // Only whole thousandths move the mark, or frequent callers would round it all away; and
         // only the caller who moves it is paid, or two at once would earn the same time twice.
         let moved = |paid| self.trickled.compare_exchange(paid, now.as_nanos(), Ordering::Relaxed, Ordering::Relaxed);
@@ -227,6 +249,28 @@ mod tests {
     }
 
     proptest! {
+        /// Replicas that divide an allowance can never make more extra attempts than one could alone.
+        #[test]
+        fn replicas_together_keep_the_bound_of_one(
+            replicas in 1u32..=10, steps in proptest::collection::vec((0usize..10, 0u64..500, any::<bool>()), 0..500),
+        ) {
+            let all: Vec<Allowance> = (0..replicas).map(|_| Allowance::for_retries(0.2)).collect();
+            all.iter().for_each(|allowance| allowance.divide_among(replicas));
+            let (mut now, mut deposits, mut withdrawn) = (0, 0, 0);
+            for (who, pause, deposit) in steps {
+                now += pause;
+                let allowance = &all[who % all.len()];
+                if deposit {
+                    allowance.deposit();
+                    deposits += 1;
+                } else if allowance.withdraw(at(now)) {
+                    withdrawn += 1;
+                }
+                let alone = Allowance::for_retries(0.2).bound(deposits, Duration::from_millis(now));
+                prop_assert!(withdrawn <= alone, "{withdrawn} of {alone}");
+            }
+        }
+
         #[test]
         fn withdrawals_never_pass_the_bound(steps in proptest::collection::vec((0u64..500, any::<bool>()), 0..500)) {
             let allowance = Allowance::for_retries(0.2);

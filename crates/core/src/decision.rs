@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::breaker::{Cause, Transition};
 use crate::cost::Estimate;
 use crate::kind::FailureKind;
+use crate::rate::{Standing, Whose};
 use crate::route::{EndpointId, Unfit};
 use crate::time::Words;
 use crate::world::World;
@@ -145,6 +146,13 @@ pub enum Reason {
     NobodyFits(Unfit),
     /// The route serves nothing at all.
     NoEndpoint,
+    /// More requests per minute than the project or the agent may make.
+    RateLimit {
+        /// Whose limit it is.
+        whose: Whose,
+        /// How it stands.
+        standing: Standing,
+    },
     /// The spend budget does not cover the attempt.
     Money,
     /// The price is unknown and a spend budget holds.
@@ -169,6 +177,8 @@ pub enum Refused {
     Breaker(Cause),
     /// Its credential's quota is exhausted.
     SetAside,
+    /// Its rate limit is reached.
+    RateLimit,
 }
 
 /// Why a step of the policy was passed over.
@@ -298,6 +308,12 @@ impl fmt::Display for Reason {
             Self::Parked { cause: None, .. } => f.write_str("held: every target keeps failing"),
             Self::NobodyFits(unfit) => write!(f, "no model of the chain can take the request: {unfit}"),
             Self::NoEndpoint => f.write_str("no endpoint serves this model"),
+            Self::RateLimit { whose, standing } => write!(
+                f,
+                "the {whose}'s limit of {} requests per minute is reached, and the next may start in {}",
+                standing.limit,
+                Words(standing.wait)
+            ),
             Self::Money => f.write_str("the spend budget does not cover another attempt"),
             Self::PriceUnknown => f.write_str("the model's price is unknown and a spend budget holds"),
             Self::JustFailed { wait } => {
@@ -317,6 +333,7 @@ impl fmt::Display for Refused {
             Self::Breaker(Cause::Probing) => "the breaker is half-open and probing",
             Self::Breaker(Cause::Forced) => "a person forced the breaker open",
             Self::SetAside => "the credential's quota is exhausted",
+            Self::RateLimit => "the rate limit is reached",
         })
     }
 }

@@ -17,6 +17,7 @@ pub mod health;
 pub mod kind;
 pub mod policy;
 pub mod preview;
+pub mod rate;
 pub mod record;
 pub mod recovery;
 pub mod redact;

@@ -208,6 +208,8 @@ pub struct Recovery {
     began_at: Option<Place>,
     /// How long it has been held because no target was left.
     parked: Duration,
+    /// How often it waited for a rate limit before an attempt.
+    limit_waits: u32,
 }
 
 #[derive(Debug)]
@@ -279,6 +281,7 @@ impl Recovery {
             failed_targets: [None; FAILED_TARGETS_MAX],
             began_at: None,
             parked: Duration::ZERO,
+            limit_waits: 0,
             plan,
         }
     }
@@ -442,6 +445,25 @@ impl Recovery {
         }
     }
 
+    /// Whether the attempt that would start now lacks only a larger part of something replicas share:
+    /// money, or the endpoint's rate limit. A driver that can ask for more does so first.
+    pub fn lacks(&self, world: &World, now: Instant) -> bool {
+        if self.plan.needs.free || !matches!(self.state, State::Ready | State::Waiting { .. }) {
+            return false;
+        }
+        let Some((model, target)) = self.plan.route.look(self.at) else { return false };
+        let cost = self.worst_cost(model).unwrap_or(0);
+        let budgets = [&self.plan.project.spend, &self.plan.session.spend].map(|budget| budget.lacks(cost));
+        let rate = world.endpoint(target.endpoint).and_then(|endpoint| endpoint.rate.as_ref());
+        budgets.contains(&true) | rate.is_some_and(|rate| rate.lacks(now))
+    }
+
+    /// Nobody answered: goes on with this replica's part of what is known to be left.
+    pub fn go_unasked(&self) {
+        self.plan.project.spend.on_its_own();
+        self.plan.session.spend.on_its_own();
+    }
+
     /// What a person is asked, while the answer is awaited.
     pub const fn question(&self) -> Option<Question> {
         match self.state {
@@ -510,6 +532,7 @@ impl Recovery {
         self.attempts = 0;
         self.patience = 0;
         self.repairs = 0;
+        self.limit_waits = 0;
         self.move_to(self.plan.start(), Choice::Retry);
         self.state = State::Ready;
     }

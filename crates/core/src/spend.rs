@@ -1,7 +1,9 @@
 //! Spend budgets: money is reserved before a call and settled after it.
 //!
 //! Parallel callers see each other's reservations, so together they cannot overrun a limit that
-//! each alone would keep.
+//! each alone would keep. Where replicas share a budget, each has a part of it allotted (`Share`) and
+//! commits no more than that; whoever keeps the books calls [`SpendBudget::report`] and
+//! [`SpendBudget::told`].
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +11,53 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub struct SpendBudget {
     limit_usd_micros: Option<u64>,
-    ledger: Mutex<Ledger>,
+    books: Mutex<Books>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Books {
+    ledger: Ledger,
+    /// This replica's part, where others spend from the same budget.
+    share: Option<Share>,
+    /// What callers could not reserve for want of a larger part, since the last report.
+    short: u64,
+    /// What was reserved since the last report.
+    flow: u64,
+    /// Asking for more has just been in vain.
+    dry: bool,
+}
+
+/// One replica's part of a budget.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    allotted: u64,
+    /// What all parts come to, this one included, as far as is known.
+    total: u64,
+    replicas: u32,
+}
+
+/// What a replica says about its part of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpendReport {
+    /// The period it speaks of.
+    pub period: u64,
+    /// What it has spent, and holds for calls under way.
+    pub committed_usd_micros: u64,
+    /// What it needs in all, those included who are waiting.
+    pub needed_usd_micros: u64,
+    /// What it would like to have in all; less than it has is given back.
+    pub wanted_usd_micros: u64,
+}
+
+/// What a replica is told about a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allotment {
+    /// Its part.
+    pub allotted_usd_micros: u64,
+    /// What all parts come to.
+    pub total_usd_micros: u64,
+    /// How many share it.
+    pub replicas: u32,
 }
 
 /// What has been spent and what is held for calls under way.
@@ -26,7 +74,7 @@ pub struct Ledger {
 impl SpendBudget {
     /// A budget with this limit, or none.
     pub fn new(limit_usd_micros: Option<u64>) -> Self {
-        Self { limit_usd_micros, ledger: Mutex::default() }
+        Self { limit_usd_micros, books: Mutex::default() }
     }
 
     /// Holds this much for a call about to start, if it still fits.
@@ -35,9 +83,10 @@ impl SpendBudget {
             // A model nobody has priced, in a project nobody limits: no need for the lock.
             return true;
         }
-        let mut ledger = self.lock();
-        let Some(held) = self.held_with(&ledger, usd_micros) else { return false };
-        ledger.reserved_usd_micros = held;
+        let mut books = self.lock();
+        let Some(held) = self.held_with(&books, usd_micros) else { return false };
+        books.ledger.reserved_usd_micros = held;
+        books.flow = books.flow.saturating_add(usd_micros);
         true
     }
 
@@ -51,7 +100,7 @@ impl SpendBudget {
         if reserved_usd_micros == 0 && actual_usd_micros == 0 {
             return;
         }
-        let mut ledger = self.lock();
+        let ledger = &mut self.lock().ledger;
         debug_assert!(ledger.reserved_usd_micros >= reserved_usd_micros, "a reservation is settled once");
         ledger.reserved_usd_micros = ledger.reserved_usd_micros.saturating_sub(reserved_usd_micros);
         ledger.settled_usd_micros = ledger.settled_usd_micros.saturating_add(actual_usd_micros);
@@ -60,16 +109,22 @@ impl SpendBudget {
     /// Goes on from what another budget has settled: its limit changed, what was spent did not.
     pub fn carry_over(&self, before: &Self) {
         let Ledger { settled_usd_micros, period, .. } = before.ledger();
-        let mut ledger = self.lock();
+        let ledger = &mut self.lock().ledger;
         (ledger.settled_usd_micros, ledger.period) = (settled_usd_micros, period);
     }
 
     /// Starts a new period: what was spent before no longer counts, what is held still does.
     pub fn roll(&self, period: u64) {
-        let mut ledger = self.lock();
+        let mut books = self.lock();
         // Callers whose clocks straddle midnight must not roll it back and forth.
-        if period > ledger.period {
-            *ledger = Ledger { settled_usd_micros: 0, period, ..*ledger };
+        if period > books.ledger.period {
+            books.ledger = Ledger { settled_usd_micros: 0, period, ..books.ledger };
+            books.dry = false;
+            if let (Some(share), Some(limit)) = (&mut books.share, self.limit_usd_micros) {
+                // Until somebody says more, an equal part.
+                share.allotted = limit / u64::from(share.replicas.max(1));
+                share.total = limit;
+            }
         }
     }
 
@@ -85,81 +140,110 @@ impl SpendBudget {
 
     /// The figures as they stand.
     pub fn ledger(&self) -> Ledger {
-        *self.lock()
+        self.lock().ledger
+    }
+
+    /// What all replicas together have spent or set aside, as far as is known.
+    pub fn total_usd_micros(&self) -> u64 {
+        let Books { ledger, share, .. } = *self.lock();
+        let own = ledger.committed();
+        share.map_or(own, |share| share.total.saturating_sub(share.allotted).saturating_add(own))
+    }
+
+    /// Shares the budget from now on: nothing is this replica's before it is told so, but what it has
+    /// committed already.
+    pub fn share(&self, replicas: u32) {
+        let mut books = self.lock();
+        if books.share.is_none() && self.is_limited() {
+            let allotted = books.ledger.committed();
+            books.share = Some(Share { allotted, total: allotted, replicas: replicas.max(1) });
+        }
+    }
+
+    /// Whether this much would fit only if more of a shared budget were this replica's; that is
+    /// remembered for the next report.
+    pub fn lacks(&self, usd_micros: u64) -> bool {
+        if !self.is_limited() {
+            return false;
+        }
+        let mut books = self.lock();
+        let Some(share) = books.share.filter(|_| !books.dry) else { return false };
+        if books.ledger.committed().saturating_add(usd_micros) <= share.allotted {
+            return false;
+        }
+        books.short = books.short.saturating_add(usd_micros);
+        true
+    }
+
+    /// What is to be told to whoever keeps the books of all; `None` where there is nothing to say. What is
+    /// given back is no longer this replica's.
+    pub fn report(&self) -> Option<SpendReport> {
+        let limit = self.limit_usd_micros?;
+        let mut books = self.lock();
+        let (short, flow) = (std::mem::take(&mut books.short), std::mem::take(&mut books.flow));
+        books.dry = false;
+        let committed = books.ledger.committed();
+        let needed = committed.saturating_add(short);
+        // What a few such reports would use.
+        let wanted = needed.saturating_add(flow.saturating_mul(4)).min(limit.max(committed));
+        let unchanged = short == 0 && books.share.is_some_and(|share| share.allotted == wanted);
+        if let Some(share) = &mut books.share
+            && wanted < share.allotted
+        {
+            share.total = share.total.saturating_sub(share.allotted - wanted);
+            share.allotted = wanted;
+        }
+        let period = books.ledger.period;
+        let report = SpendReport {
+            period,
+            committed_usd_micros: committed,
+            needed_usd_micros: needed,
+            wanted_usd_micros: wanted,
+        };
+        (!unchanged).then_some(report)
+    }
+
+    /// Takes the answer to a report.
+    pub fn told(&self, report: &SpendReport, allotment: &Allotment) {
+        let mut books = self.lock();
+        if books.ledger.period != report.period {
+            return;
+        }
+        let Allotment { allotted_usd_micros: allotted, total_usd_micros: total, replicas } = *allotment;
+        books.dry = allotted < report.needed_usd_micros;
+        books.share = Some(Share { allotted, total, replicas: replicas.max(1) });
+    }
+
+    /// Nobody keeps the books of all: what nobody had taken is divided equally.
+    pub fn on_its_own(&self) {
+        let mut books = self.lock();
+        let Some(limit) = self.limit_usd_micros else { return };
+        if let Some(share) = &mut books.share {
+            share.allotted += limit.saturating_sub(share.total) / u64::from(share.replicas);
+            share.total = share.total.max(limit);
+        }
     }
 
     /// What would be held with this much more, if that keeps the limit.
-    fn held_with(&self, ledger: &Ledger, usd_micros: u64) -> Option<u64> {
+    fn held_with(&self, books: &Books, usd_micros: u64) -> Option<u64> {
+        let Books { ledger, share, .. } = books;
         let held = ledger.reserved_usd_micros.checked_add(usd_micros)?;
         let committed = ledger.settled_usd_micros.saturating_add(held);
-        let fits = self.limit_usd_micros.is_none_or(|limit| committed <= limit);
-        fits.then_some(held)
+        let most = share.map(|share| share.allotted).or(self.limit_usd_micros);
+        most.is_none_or(|most| committed <= most).then_some(held)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ledger {
+    /// Spent, or held for calls under way.
+    pub const fn committed(&self) -> u64 {
+        self.settled_usd_micros.saturating_add(self.reserved_usd_micros)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn reservations_count_before_they_are_spent() {
-        let budget = SpendBudget::new(Some(100));
-        assert!(budget.reserve(60));
-        assert!(!budget.reserve(50), "60 held and 50 more would be over the limit");
-        assert!(budget.reserve(40));
-        budget.settle(60, 10);
-        assert!(budget.reserve(50));
-        assert_eq!(budget.ledger(), Ledger { settled_usd_micros: 10, reserved_usd_micros: 90, period: 0 });
-    }
-
-    #[test]
-    fn a_new_period_forgets_what_was_spent_and_keeps_what_is_held() {
-        let budget = SpendBudget::new(Some(100));
-        assert_eq!(budget.limit_usd_micros(), Some(100));
-        assert!(budget.reserve(30));
-        budget.settle(0, 50);
-        budget.roll(2);
-        let rolled = Ledger { settled_usd_micros: 0, reserved_usd_micros: 30, period: 2 };
-        assert_eq!(budget.ledger(), rolled);
-        budget.settle(0, 40);
-        budget.roll(2);
-        budget.roll(1);
-        let kept = Ledger { settled_usd_micros: 40, ..rolled };
-        assert_eq!(budget.ledger(), kept, "neither the same period again nor an earlier one forgets anything");
-    }
-
-    #[test]
-    fn without_a_limit_nothing_is_refused_but_the_impossible() {
-        let budget = SpendBudget::new(None);
-        assert!(budget.reserve(u64::MAX));
-        assert!(!budget.reserve(1));
-        assert!(!budget.is_limited());
-    }
-
-    proptest! {
-        #[test]
-        fn settled_and_reserved_never_pass_the_limit(
-            limit in 0u64..10_000, calls in proptest::collection::vec((0u64..500, 0u64..=100, any::<bool>()), 0..200),
-        ) {
-            let budget = SpendBudget::new(Some(limit));
-            let mut held = Vec::new();
-            for (amount, percent, settle_one) in calls {
-                if budget.reserve(amount) {
-                    held.push(amount);
-                }
-                if settle_one && let Some(amount) = held.pop() {
-                    budget.settle(amount, amount * percent / 100);
-                }
-                let ledger = budget.ledger();
-                prop_assert!(ledger.settled_usd_micros + ledger.reserved_usd_micros <= limit);
-                prop_assert_eq!(ledger.reserved_usd_micros, held.iter().sum::<u64>());
-            }
-        }
-    }
-}
+mod tests;

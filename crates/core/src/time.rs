@@ -71,6 +71,14 @@ impl Timestamp {
     }
 }
 
+impl fmt::Display for Timestamp {
+    /// As RFC 3339 says, to the second: `2026-11-16T12:00:00Z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = jiff::Timestamp::from_second(self.0.div_euclid(1000)).unwrap_or(jiff::Timestamp::MAX);
+        write!(f, "{moment:.0}")
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Self;
 
@@ -127,6 +135,13 @@ mod tests {
         let words = |millis: u64| Words(Duration::from_millis(millis)).to_string();
         let told = [0, 250, 1_000, 6_172, 59_999, 60_000, 270_000, 3_600_000, 69_287_000, 90_000_000].map(words);
         assert_eq!(told, ["0s", "250ms", "1s", "6.1s", "59.9s", "1m", "4m 30s", "1h", "19h 14m", "1d 1h"]);
+    }
+
+    #[test]
+    fn a_timestamp_reads_as_the_world_writes_it() {
+        assert_eq!(Timestamp::from_millis(1_749_909_966_789).to_string(), "2025-06-14T14:06:06Z");
+        assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00Z");
+        assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-30T22:00:00Z", "the end of the calendar");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::breaker::{self, Breaker};
 use crate::budget::{Allowance, Throttle};
 use crate::cost::{AverageUsage, Usage};
+use crate::rate::{Learned, RateLimit, Rates, Refusal};
 use crate::route::EndpointId;
 use crate::spend::SpendBudget;
 use crate::time::Instant;
@@ -31,6 +32,10 @@ pub struct Endpoint {
     pub retries: Allowance,
     /// Lets a share through while every breaker refuses.
     pub throttle: Throttle,
+    /// How fast it may be asked, where somebody said.
+    pub rate: Option<RateLimit>,
+    /// What it says about its own limits.
+    pub learned: Learned,
     /// Clients bring their own keys: limits and quotas are theirs, not the endpoint's.
     pub(crate) keys_differ: bool,
     /// The credential rests until then, in nanoseconds: its quota is exhausted.
@@ -50,6 +55,8 @@ pub struct Project {
     pub fallbacks: Allowance,
     /// Money.
     pub spend: SpendBudget,
+    /// How fast it may go.
+    pub rate: Rates,
 }
 
 /// One conversation.
@@ -129,6 +136,8 @@ impl Endpoint {
             breaker: Breaker::new(breaker, seed),
             retries: Allowance::for_retries(retry_share),
             throttle: Throttle::new(),
+            rate: None,
+            learned: Learned::new(),
             keys_differ: false,
             set_aside: AtomicU64::new(0),
             paused: AtomicU64::new(0),
@@ -140,6 +149,39 @@ impl Endpoint {
     #[must_use]
     pub fn with_clients_keys(self) -> Self {
         Self { keys_differ: true, ..self }
+    }
+
+    /// The same with a limit of requests per minute.
+    #[must_use]
+    pub fn with_rate(self, requests_per_minute: Option<u32>) -> Self {
+        Self { rate: requests_per_minute.map(RateLimit::per_minute), ..self }
+    }
+
+    /// Whether clients bring their own keys.
+    pub const fn keys_differ(&self) -> bool {
+        self.keys_differ
+    }
+
+    /// Until when its rate limit is reached, where it is: the one that was set, or its own.
+    pub fn limited_until(&self, now: Instant) -> Option<Instant> {
+        let set = self.rate.as_ref().map(|rate| rate.look(now).wait).filter(|wait| !wait.is_zero());
+        let set = set.map(|wait| now + wait);
+        set.max(self.learned.used_up_until(now))
+    }
+
+    /// Counts an attempt against the limit that was set; refused, it says until when. Whoever can
+    /// ask for more of a shared limit has done so before.
+    pub(crate) fn take_rate(&self, now: Instant) -> Result<(), Instant> {
+        let Some(rate) = &self.rate else { return Ok(()) };
+        let refused = match rate.take(now) {
+            Ok(_) => return Ok(()),
+            Err(Refusal::Reached(standing)) => standing,
+            Err(Refusal::Ask) => match rate.take_unasked(now) {
+                Ok(_) => return Ok(()),
+                Err(standing) => standing,
+            },
+        };
+        Err(now + refused.wait)
     }
 
     /// Lets the credential rest until its quota returns. A later moment is never shortened.
@@ -155,6 +197,12 @@ impl Endpoint {
     /// Whether it asked to be left alone.
     pub fn is_paused(&self, now: Instant) -> bool {
         now.as_nanos() < self.paused.load(Ordering::Relaxed)
+    }
+
+    /// Until when it asked to be left alone, if it did.
+    pub fn paused_until(&self, now: Instant) -> Option<Instant> {
+        let until = Instant::from_nanos(self.paused.load(Ordering::Relaxed));
+        (now < until).then_some(until)
     }
 
     /// Remembers that it served.
@@ -189,7 +237,14 @@ impl Project {
             name: Arc::from(name),
             fallbacks: Allowance::for_fallbacks(fallback_share),
             spend: SpendBudget::new(limit_usd_micros),
+            rate: Rates::default(),
         }
+    }
+
+    /// The same with limits of requests per minute.
+    #[must_use]
+    pub fn with_rates(self, rate: Rates) -> Self {
+        Self { rate, ..self }
     }
 }
 

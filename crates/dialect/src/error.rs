@@ -20,6 +20,48 @@ pub struct Final<'a> {
     pub retry_after_s: Option<u64>,
     /// The id under which the story is kept.
     pub request_id: &'a str,
+    /// The rate limit that refuses, where one does.
+    pub limit: Option<&'a Limit>,
+}
+
+/// How a rate limit stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// How many requests there are per minute, where that is known.
+    pub limit: Option<u64>,
+    /// How many are left.
+    pub remaining: u64,
+    /// In how many seconds all are there again.
+    pub reset_s: u64,
+    /// When that is, as RFC 3339 says.
+    pub reset: String,
+    /// In how many seconds the next may start.
+    pub wait_s: u64,
+}
+
+/// The limit in the headers that the vendor's own answers carry.
+pub fn limit_headers(family: Family, limit: &Limit) -> Vec<(&'static str, String)> {
+    let (of, left) = (limit.limit.map(|limit| limit.to_string()), limit.remaining.to_string());
+    let named = |names: [&'static str; 3], reset: String| {
+        let of = of.clone().map(|of| (names[0], of));
+        of.into_iter().chain([(names[1], left.clone()), (names[2], reset)]).collect()
+    };
+    match family {
+        Family::OpenAi => named(
+            ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+            format!("{}s", limit.reset_s),
+        ),
+        Family::Anthropic => named(
+            [
+                "anthropic-ratelimit-requests-limit",
+                "anthropic-ratelimit-requests-remaining",
+                "anthropic-ratelimit-requests-reset",
+            ],
+            limit.reset.clone(),
+        ),
+        // Google says it in the body.
+        Family::Gemini => Vec::new(),
+    }
 }
 
 /// The body of an answer that is an error.
@@ -138,7 +180,18 @@ fn names_of(kind: &str, status: u16) -> Names {
     }
 }
 
+/// The error as the vendor writes it; where a rate limit refuses, with how it stands.
 fn value(family: Family, error: &Final<'_>) -> Value {
+    let mut value = bare_value(family, error);
+    if let Some(Limit { limit, remaining, reset_s, reset, wait_s }) = error.limit {
+        value["error"]["rate_limit"] = json!({
+            "limit": limit, "remaining": remaining, "reset": reset, "reset_s": reset_s, "wait_s": wait_s,
+        });
+    }
+    value
+}
+
+fn bare_value(family: Family, error: &Final<'_>) -> Value {
     let names = names_of(error.kind, error.status);
     let message = error.message;
     match family {

@@ -20,11 +20,12 @@ pub mod note;
 pub mod path;
 pub mod splice;
 pub mod translate;
+pub mod unfold;
 pub mod watch;
 pub mod whole;
 
 pub use envelope::{Envelope, Malformed};
-pub use error::Final;
+pub use error::{Final, Limit};
 pub use frame::{FRAME_BYTES_MAX, Frame, Frames, Framing, TooLong};
 pub use path::{Operation, Request, Route};
 pub use splice::{Diverged, Mode, Splice};

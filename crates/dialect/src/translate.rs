@@ -13,7 +13,9 @@
 mod canon;
 mod chat;
 pub mod converse;
+mod freeform;
 mod gemini;
+mod json_tool;
 mod messages;
 mod note;
 mod out;
@@ -34,6 +36,7 @@ pub use note::{Notes, Refused};
 pub use seal::without_foreign_seals;
 pub use stream::Stream;
 
+use json_tool::JsonTool;
 use repair::Names;
 
 /// Whom a request is translated for.
@@ -57,6 +60,8 @@ pub struct Translation {
     client: Format,
     provider: Format,
     names: Names,
+    /// The answer comes as the arguments of a tool.
+    json_tool: Option<JsonTool>,
     usage_asked: bool,
 }
 
@@ -96,6 +101,11 @@ pub fn request(client: Format, body: &[u8], stream: bool, target: Target<'_>) ->
     prompt.stream = stream;
     let usage_asked = prompt.usage_asked;
     let names = repair::repair(&mut prompt, target, &mut notes);
+    let json_tool = match target.format {
+        Format::Messages => messages::fit_output(&mut prompt, target, &mut notes),
+        // They have a switch for it.
+        Format::Chat | Format::Responses | Format::Gemini => None,
+    };
     let body = match target.format {
         Format::Chat => chat::write_request(&prompt, target, &mut notes),
         Format::Messages => messages::write_request(&prompt, target, &mut notes),
@@ -107,7 +117,7 @@ pub fn request(client: Format, body: &[u8], stream: bool, target: Target<'_>) ->
     };
     match notes.take_refused() {
         Some(refused) => Err(Untranslatable::Refused(refused)),
-        None => Ok(Translation { body, notes, client, provider: target.format, names, usage_asked }),
+        None => Ok(Translation { body, notes, client, provider: target.format, names, json_tool, usage_asked }),
     }
 }
 
@@ -137,6 +147,10 @@ impl Translation {
             Format::Responses => Err(Broken { at_byte: 0, what: "answers are not translated from this format" }),
         };
         let mut answer = answer.map_err(Malformed::from)?;
+        if let Some(tool) = self.json_tool {
+            answer.parts = std::mem::take(&mut answer.parts).into_iter().map(|part| tool.part(part)).collect();
+            answer.stop = JsonTool::stop(answer.stop);
+        }
         self.names.restore(&mut answer, stamp.seed);
         Ok(match self.client {
             Format::Chat => chat::write_answer(&answer, stamp.unix_seconds),

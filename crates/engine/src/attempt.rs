@@ -11,11 +11,12 @@ use steadfast_core::recovery::Attempt;
 use steadfast_core::{Instant, Transport};
 use steadfast_dialect::translate::{self, Translation};
 use steadfast_dialect::whole::{self, Problem};
-use steadfast_dialect::{Format, Frames, Operation as Asked, Seen, Watch};
+use steadfast_dialect::{Format, Frames, Framing, Operation as Asked, Seen, Watch};
 use tokio::time::timeout_at;
 
 use crate::foreign::{self, Came, Foreign};
 use crate::operation::Operation;
+use crate::patience::Patience;
 use crate::request;
 use crate::snapshot::asked_in;
 use crate::trouble::Trouble;
@@ -59,12 +60,7 @@ pub(crate) struct Opened {
     pub(crate) body: Body,
     /// Content frames so far: about one token each, where the provider does not say.
     pub(crate) tokens_seen: u64,
-}
-
-/// How an attempt's answer begins.
-pub(crate) enum Began {
-    Whole(Whole),
-    Stream(Box<Opened>),
+    patience: Patience,
 }
 
 /// The rest of a response, unpacked.
@@ -117,6 +113,7 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
         Asked::ListModels | Asked::Other => parts.status.as_u16() < 400,
     };
     if fine {
+        operation.answered(attempt, &parts.headers);
         return Ok((parts, body));
     }
     // What an error says helps; that it stops in the middle does not matter.
@@ -129,7 +126,7 @@ pub(crate) async fn whole(
     operation: &Operation,
     attempt: &Attempt,
     parts: Parts,
-    mut body: Body,
+    body: &mut Body,
     format: Option<Format>,
 ) -> Result<Whole, Trouble> {
     let idle = operation.policy().timeouts.idle;
@@ -159,7 +156,7 @@ pub(crate) async fn whole(
             let answer = answer.map_err(|_| bad_output("the answer is not what its format says", &parts, &bytes));
             Ok(Whole {
                 status: parts.status,
-                headers: foreign::headers(&parts.headers, format, None),
+                headers: foreign::headers(&parts.headers, None),
                 body: answer.map_err(|trouble| trouble.with_usage(used))?.into(),
                 usage,
                 translated: foreign::told(&translation),
@@ -173,35 +170,68 @@ pub(crate) async fn whole(
     }
 }
 
-/// Takes a successful head as the beginning of a stream, or of a whole answer where the provider
-/// does not stream.
+/// Takes a successful head as the beginning of a stream. Where the provider answers in one piece, that is one too.
 pub(crate) async fn begin(
     operation: &Operation,
     attempt: &Attempt,
     format: Format,
     body: &Bytes,
     keeps_text: bool,
-) -> Result<Began, Trouble> {
+) -> Result<Box<Opened>, Trouble> {
     let (parts, mut answer) = send(operation, attempt, body).await?;
-    if !streams(&parts, answer.translation.as_ref().map_or(format, |way| way.provider())) {
-        return whole(operation, attempt, parts, answer, Some(format)).await.map(Began::Whole);
-    }
     let framing = operation.call.envelope.framing;
+    let watch = if keeps_text { Watch::keeping_text(format) } else { Watch::new(format) };
+    // Providers are asked for events, but for a client of Gemini that wants an array.
+    let asked = if answer.translation.is_some() { Framing::Sse } else { framing };
+    if !streams(&parts, asked) {
+        return unfolded(operation, attempt, parts, answer, format, watch).await;
+    }
     let translation = answer.translation.take();
     let way = |way: &Translation| Box::new(Foreign::new(way, framing, foreign::stamp(operation)));
-    Ok(Began::Stream(Box::new(Opened {
+    Ok(Box::new(Opened {
         status: parts.status,
         foreign: translation.as_deref().map(way),
         translated: translation.as_deref().and_then(foreign::told),
         headers: match translation {
-            Some(_) => foreign::headers(&parts.headers, format, Some(framing)),
+            Some(_) => foreign::headers(&parts.headers, Some(framing)),
             None => parts.headers,
         },
         frames: Frames::new(framing),
-        watch: if keeps_text { Watch::keeping_text(format) } else { Watch::new(format) },
+        watch,
         body: answer,
         tokens_seen: 0,
-    })))
+        patience: Patience::default(),
+    }))
+}
+
+/// An answer in one piece to a client that asked for a stream: read to its end, and told as a stream.
+async fn unfolded(
+    operation: &Operation,
+    attempt: &Attempt,
+    parts: Parts,
+    mut answer: Body,
+    format: Format,
+    watch: Watch,
+) -> Result<Box<Opened>, Trouble> {
+    let framing = operation.call.envelope.framing;
+    let whole = whole(operation, attempt, parts, &mut answer, Some(format)).await?;
+    let told = steadfast_dialect::unfold::unfold(format, framing, &whole.body);
+    let told = told.ok_or_else(|| bad_stream("the answer in one piece cannot be told as a stream"))?;
+    let mut frames = Frames::new(framing);
+    frames.feed(told.into()).map_err(|_| bad_stream("the answer in one piece is too long for a stream"))?;
+    let mut headers = whole.headers;
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(foreign::content_type(framing)));
+    Ok(Box::new(Opened {
+        status: whole.status,
+        headers,
+        frames,
+        watch,
+        foreign: None,
+        translated: whole.translated,
+        body: answer,
+        tokens_seen: 0,
+        patience: Patience::default(),
+    }))
 }
 
 impl Opened {
@@ -232,7 +262,7 @@ impl Opened {
             }
             let idle = operation.engine.clock.now() + operation.policy().timeouts.idle;
             let limit = idle.min(until);
-            let next = timeout_at(operation.engine.clock.tokio(limit), self.body.chunk()).await;
+            let next = self.patience.wait(operation.engine.clock.tokio(limit), self.body.chunk()).await;
             if self.upstream().is_whole()
                 && !matches!(next, Ok(Ok(Some(_))))
                 && let Some(end) = self.foreign.as_mut().and_then(|foreign| foreign.finish())
@@ -281,7 +311,7 @@ impl Opened {
         if self.upstream().is_whole() {
             return Ok(None);
         }
-        let words = "stream closed before the terminal event: the response ended prematurely".to_owned();
+        let words = "the stream has no terminal event".to_owned();
         Err(self.charged(operation, Trouble::transport(Transport::BodyCut, words).in_stream()))
     }
 
@@ -380,11 +410,9 @@ fn head_limit(operation: &Operation, attempt: &Attempt) -> Instant {
 }
 
 /// Whether a response is a stream at all: some providers answer a streaming request in one piece.
-fn streams(parts: &Parts, format: Format) -> bool {
+fn streams(parts: &Parts, asked: Framing) -> bool {
     let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
-    let json = kind.starts_with("application/json");
-    // Gemini streams a JSON array unless it is asked for events.
-    !json || format == Format::Gemini
+    asked == Framing::JsonArray || !kind.starts_with("application/json")
 }
 
 fn silent(transport: Transport) -> Trouble {

@@ -55,4 +55,31 @@ pub struct Wishes {
     pub park: Option<Duration>,
     /// How long the client itself waits for the response to begin.
     pub client_waits: Option<Duration>,
+    /// The request that a person has tried again with this one, as it was first asked. What is remembered of its
+    /// failure does not answer this one.
+    pub again: Option<Arc<Call>>,
+}
+
+/// A name for a request: short enough to read aloud, long enough not to come twice.
+pub fn new_request_id() -> Arc<str> {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let mut bits = fastrand::u128(..);
+    let mut id = String::with_capacity(16);
+    id.push_str("req_");
+    for _ in 0..16 {
+        id.push(char::from(LETTERS[(bits % 32) as usize]));
+        bits /= 32;
+    }
+    id.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_requests_do_not_repeat() {
+        let ids: std::collections::HashSet<_> = (0..10_000).map(|_| new_request_id()).collect();
+        assert_eq!(ids.len(), 10_000);
+    }
 }

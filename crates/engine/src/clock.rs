@@ -4,6 +4,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use steadfast_core::{Instant, Timestamp};
 
+/// Some moments lie centuries ahead; nobody is waiting any more by then, nor is this process there.
+const AHEAD_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// A monotonic clock that starts with the process, and the wall clock beside it.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -34,9 +37,7 @@ impl Clock {
 
     /// The same moment on tokio's clock.
     pub fn tokio(&self, moment: Instant) -> tokio::time::Instant {
-        // Some moments lie centuries ahead; a day later nobody is waiting any more.
-        let ahead = Instant::ORIGIN.until(moment).min(self.origin.elapsed() + Duration::from_secs(30 * 24 * 60 * 60));
-        self.origin + ahead
+        self.origin + Instant::ORIGIN.until(moment).min(AHEAD_MAX)
     }
 
     /// Waits until then.

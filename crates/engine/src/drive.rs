@@ -12,7 +12,7 @@ use steadfast_dialect::splice::{self, Mode, Splice};
 use steadfast_dialect::{Family, Format, Frames, Framing, Operation as Asked, Seen, Watch, error};
 use tokio::sync::oneshot;
 
-use crate::attempt::{self, Began, HELD_BYTES_MAX, Opened, Whole};
+use crate::attempt::{self, HELD_BYTES_MAX, Opened, Whole};
 use crate::foreign::TRANSLATED;
 use crate::journal::Kept;
 use crate::operation::{Next, Operation};
@@ -66,8 +66,8 @@ pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut 
 
 async fn make(operation: &Operation, attempt: &Attempt, format: Option<Format>) -> Result<Whole, Trouble> {
     let body = attempt_body(operation, attempt, format);
-    let (parts, body) = attempt::send(operation, attempt, &body).await?;
-    attempt::whole(operation, attempt, parts, body, format).await
+    let (parts, mut body) = attempt::send(operation, attempt, &body).await?;
+    attempt::whole(operation, attempt, parts, &mut body, format).await
 }
 
 /// Drives a request that nobody looks into: the answer passes as it comes.
@@ -126,16 +126,7 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
         };
         // Boxed: a stream of minutes need not keep the room that its first second took.
         let opened = match Box::pin(attempt::begin(&operation, &attempt, format, &body, keeps_text)).await {
-            Ok(Began::Stream(opened)) => opened,
-            Ok(Began::Whole(answer)) if !out.has_begun() => {
-                operation.succeeded(answer.usage);
-                return out.answer(pass(&operation, answer));
-            }
-            Ok(Began::Whole(_)) => {
-                let words = Bytes::from_static(b"the provider answered a streaming request in one piece");
-                operation.failed(Trouble::bad_answer(StatusCode::OK, HeaderMap::new(), words));
-                continue;
-            }
+            Ok(opened) => opened,
             Err(trouble) => {
                 operation.failed(trouble);
                 continue;

@@ -184,10 +184,9 @@ impl Entry {
 
 /// How long a turn is not tried again.
 fn rest(strikes: u32, said: Option<Duration>, broke_off: bool) -> Duration {
-    let strikes = if broke_off { strikes.saturating_sub(BREAKS_FREE) } else { strikes };
     let grown = match strikes {
-        0 => return Duration::ZERO,
-        1 => said.unwrap_or(REST),
+        0..=BREAKS_FREE if broke_off => return Duration::ZERO,
+        0 | 1 => said.unwrap_or(REST),
         _ => REST.saturating_mul(1 << (strikes - 1).min(8)).min(REST_MAX).max(said.unwrap_or_default()),
     };
     grown.min(SAID_MAX)

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use steadfast_dialect::translate::{self, Stamp, Translation};
-use steadfast_dialect::{Format, Frames, Framing, Seen, TooLong, Watch};
+use steadfast_dialect::{Frames, Framing, Seen, TooLong, Watch};
 
 use crate::operation::Operation;
 
@@ -68,19 +68,23 @@ pub(crate) fn stamp(operation: &Operation) -> Stamp {
 
 /// The headers of a translated answer: another vendor's say nothing to this client, but for the id
 /// by which its support finds the request.
-pub(crate) fn headers(said: &HeaderMap, client: Format, framing: Option<Framing>) -> HeaderMap {
+pub(crate) fn headers(said: &HeaderMap, framing: Option<Framing>) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(8);
-    let kind = match (framing, client) {
-        (Some(Framing::Sse), _) => "text/event-stream",
-        _ => "application/json",
-    };
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(framing.map_or("application/json", content_type)));
     for name in ["request-id", "x-request-id"] {
         if let Some(id) = said.get(name) {
             headers.insert(HeaderName::from_static(name), id.clone());
         }
     }
     headers
+}
+
+/// What a stream says it is.
+pub(crate) const fn content_type(framing: Framing) -> &'static str {
+    match framing {
+        Framing::Sse => "text/event-stream",
+        Framing::JsonArray => "application/json",
+    }
 }
 
 /// `messages; dropped=seed; changed=tool_ids`

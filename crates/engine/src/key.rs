@@ -41,7 +41,7 @@ impl Keys {
                 put(b"");
             }
             // Who asks for another chain or more time asks for something else.
-            let Wishes { stream, chain, deadline, park, client_waits: _ } = &call.wishes;
+            let Wishes { stream, chain, deadline, park, client_waits: _, again: _ } = &call.wishes;
             for name in chain.iter().flatten() {
                 put(name.as_bytes());
             }

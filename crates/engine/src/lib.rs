@@ -14,6 +14,7 @@ mod foreign;
 mod health;
 mod journal;
 mod key;
+mod limits;
 mod live;
 mod log;
 mod lone;
@@ -22,13 +23,16 @@ mod notify;
 mod operation;
 mod outliving;
 mod owners;
+mod patience;
 mod recall;
 mod recorder;
 mod relay;
 mod reply;
 mod request;
+pub mod secrets;
 mod sessions;
 mod shape;
+mod shared;
 mod snapshot;
 mod traces;
 mod trouble;
@@ -56,12 +60,13 @@ use steadfast_core::world::Session;
 use steadfast_dialect::{Framing, Operation as Asked};
 use tokio::sync::oneshot;
 
-pub use call::{Call, Wishes};
+pub use call::{Call, Wishes, new_request_id};
 pub use clock::Clock;
 pub use health::Checked;
+pub use limits::{LimitOf, RateStatus, Source, Unit};
 pub use live::{Batch, Found, Live};
 pub use log::{LogFiles, old};
-pub use lone::{Answering, Failed, Order, Piece};
+pub use lone::{Answering, Failed, Order};
 pub use recorder::Listener;
 pub use relay::{BrokeOff, Relay};
 pub use reply::{REQUEST_ID, Reply, ReplyBody};
@@ -82,6 +87,7 @@ use crate::outliving::Outliving;
 use crate::recorder::Recorder;
 use crate::relay::Out;
 use crate::sessions::Sessions;
+use crate::shared::Sharing;
 use crate::traces::{Trace, Tracer};
 use crate::turns::Turns;
 use crate::upstream::Upstream;
@@ -102,6 +108,7 @@ pub struct Engine {
     pub(crate) keys: Keys,
     pub(crate) turns: Turns,
     pub(crate) metrics: Metrics,
+    pub(crate) sharing: Sharing,
     /// Names used as labels, made once.
     words: HashMap<&'static str, Arc<str>>,
 }
@@ -153,11 +160,13 @@ impl Engine {
             keys: Keys::default(),
             turns: Turns::default(),
             metrics,
+            sharing: Sharing::default(),
             words: words(),
         });
         engine.turns.keep_for(engine.snapshot().config.keep_turns);
         engine.recorder.listen(Box::new(Notifier::start(&engine)));
         engine.checks.follow(&engine, &engine.snapshot());
+        engine.sharing.follow(&engine, engine.snapshot().config.shared.as_ref());
         Ok(engine)
     }
 
@@ -184,6 +193,7 @@ impl Engine {
         }
         self.turns.keep_for(self.snapshot().config.keep_turns);
         self.checks.follow(self, &self.snapshot());
+        self.sharing.follow(self, self.snapshot().config.shared.as_ref());
         Ok(())
     }
 
@@ -200,7 +210,8 @@ impl Engine {
     /// Answers a call.
     pub async fn call(self: &Arc<Self>, call: Call) -> Reply {
         let call = Arc::new(call);
-        let key = (!self.journal.is_empty() || !self.failures.is_empty()).then(|| self.keys.of(&call));
+        let remembered = call.wishes.again.is_none() && (!self.journal.is_empty() || !self.failures.is_empty());
+        let key = remembered.then(|| self.keys.of(&call));
         if let Some(kept) = key.and_then(|key| self.journal.take(key, self.clock.now())) {
             self.metrics.journal_hits.fetch_add(1, Ordering::Relaxed);
             if let Some(tracer) = self.tracer().as_ref() {
@@ -216,9 +227,18 @@ impl Engine {
             Recall::Again(repeat) => Some(repeat),
             Recall::Answer { repeat, answer, rest } => return self.answer_repeat(&call, &repeat, answer, rest),
         };
-        let operation = match Operation::plan(self, Arc::clone(&call), repeat) {
+        let taken = match self.count_against_limits(&call).await {
+            Ok(taken) => taken,
+            Err(refused) => return refused,
+        };
+        let operation = match Operation::plan(self, Arc::clone(&call), repeat, taken) {
             Ok(operation) => operation,
-            Err(verdict) => return drive::unplanned(&call, &verdict),
+            Err(verdict) => {
+                if let Some(taken) = taken {
+                    self.uncount(&call, taken);
+                }
+                return drive::unplanned(&call, &verdict);
+            }
         };
         match call.route.operation {
             _ if operation.plain => self.pass_through(operation).await,
@@ -238,7 +258,9 @@ impl Engine {
     /// Everything that is counted, as Prometheus reads it.
     pub fn metrics(&self) -> String {
         self.metrics.log_lost.store(self.recorder.lost(), Ordering::Relaxed);
-        self.metrics.render(&self.snapshot(), self.clock.now())
+        let mut text = self.metrics.render(&self.snapshot(), self.clock.now());
+        self.sharing.render(&mut text);
+        text
     }
 
     /// How many sessions are known.
@@ -249,6 +271,14 @@ impl Engine {
     /// A conversation that is known.
     pub fn session(&self, project: &str, id: &str) -> Option<Arc<Session>> {
         self.sessions.known(project, id)
+    }
+
+    /// The same; a new one where it is not known. `None` where there is no such project.
+    pub fn open_session(&self, project: &str, id: &str) -> Option<Arc<Session>> {
+        let snapshot = self.snapshot();
+        let configured = snapshot.config.projects.get(project)?;
+        let project = &snapshot.project(project)?.name;
+        Some(self.sessions.get(project, id, configured.usd_micros_per_session, self.clock.now()))
     }
 
     /// The last turn of a conversation, as long as it is kept.
@@ -265,6 +295,7 @@ impl Engine {
     /// are over by now.
     pub async fn stop(&self) {
         self.checks.stop();
+        self.sharing.stop().await;
         if let Some(tracer) = self.tracer.load_full() {
             tracer.flush().await;
         }
@@ -445,9 +476,10 @@ fn early_head(call: &Call, framing: Framing) -> HeaderMap {
 fn words() -> HashMap<&'static str, Arc<str>> {
     let steps = ["retry", "fallback", "escalate", "repair", "defer", "ask", "restart", "degrade", "give_up", "park"];
     let others = ["ok", "input", "output", "other", "none", "closed", "open", "half_open", "memory", "upstream"];
+    let limits = ["project", "agent", "endpoint"];
     let outcomes = ["succeeded", "gave_up", "degraded", "cancelled"];
     let operations = ["chat", "responses", "messages", "gemini", "count_tokens", "embed", "models"];
     let kinds = FailureKind::ALL.into_iter().map(FailureKind::as_str);
-    let all = steps.into_iter().chain(others).chain(outcomes).chain(operations).chain(kinds);
+    let all = steps.into_iter().chain(others).chain(limits).chain(outcomes).chain(operations).chain(kinds);
     all.map(|word| (word, Arc::from(word))).collect()
 }

@@ -18,6 +18,10 @@ pub struct LogFiles {
     /// Where a line is put together.
     line: Vec<u8>,
     failing: bool,
+    /// A new file cannot be begun.
+    overdue: bool,
+    /// It is not tried again before the next flush.
+    waits: bool,
 }
 
 impl LogFiles {
@@ -37,6 +41,8 @@ impl LogFiles {
             keep: settings.keep,
             line: Vec::new(),
             failing: false,
+            overdue: false,
+            waits: false,
         };
         files.end_torn_line()?;
         Ok(files)
@@ -59,15 +65,15 @@ impl LogFiles {
         Ok(())
     }
 
-    /// Writes lines and says how many were lost; trouble is said when it begins and when it ends.
+    /// Writes lines and says how many were lost. They are on the disk after [`Self::flush`].
     pub(crate) fn write_all(&mut self, records: &[Record]) -> u64 {
-        let mut lost = 0;
-        let mut last = Ok(());
-        for record in records {
-            last = self.write(record);
-            lost += u64::from(last.is_err());
-        }
-        match last.and_then(|()| self.out.flush()) {
+        records.iter().map(|record| u64::from(self.write(record).is_err())).sum()
+    }
+
+    /// Hands on what was written; trouble is said when it begins and when it ends.
+    pub(crate) fn flush(&mut self) {
+        self.waits = false;
+        match self.out.flush() {
             Err(error) if !std::mem::replace(&mut self.failing, true) => {
                 tracing::warn!(path = %self.path.display(), %error, "cannot write the decision log");
             }
@@ -76,13 +82,12 @@ impl LogFiles {
             }
             Ok(()) | Err(_) => {}
         }
-        lost
     }
 
     fn write(&mut self, record: &Record) -> io::Result<()> {
         self.line.clear();
         record.write_line(&mut self.line);
-        if self.bytes > 0 && self.bytes + self.line.len() as u64 > self.rotate_bytes {
+        if self.bytes > 0 && !self.waits && self.bytes + self.line.len() as u64 > self.rotate_bytes {
             self.rotate()?;
         }
         self.out.write_all(&self.line)?;
@@ -90,15 +95,31 @@ impl LogFiles {
         Ok(())
     }
 
+    /// Begins a new file. Where that cannot be (no file handles are left, say), the old one goes on: a log that is
+    /// too long is better than none.
     fn rotate(&mut self) -> io::Result<()> {
         self.out.flush()?;
+        match self.begin_anew() {
+            Ok(file) => {
+                self.out = BufWriter::with_capacity(64 * 1024, file);
+                (self.bytes, self.overdue) = (0, false);
+            }
+            Err(error) => {
+                self.waits = true;
+                if !std::mem::replace(&mut self.overdue, true) {
+                    tracing::warn!(path = %self.path.display(), %error, "cannot begin a new file of the decision log");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_anew(&self) -> io::Result<File> {
         // Somebody may have taken the file away, or the step after this failed the last time.
         if self.path.exists() {
             self.make_old()?;
         }
-        self.out = BufWriter::with_capacity(64 * 1024, append(&self.path)?);
-        self.bytes = 0;
-        Ok(())
+        append(&self.path)
     }
 
     fn make_old(&self) -> io::Result<()> {
@@ -157,6 +178,7 @@ mod tests {
         for number in 0..20 {
             log.write_all(&[record(&format!("r{number}"))]);
         }
+        log.flush();
         let newest = std::fs::read_to_string(&path).unwrap();
         assert!(newest.contains("\"r19\"") && newest.len() <= 200, "{newest}");
         assert!(old(&path, 1).exists() && old(&path, 2).exists() && !old(&path, 3).exists());
@@ -170,11 +192,36 @@ mod tests {
         let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 200, keep: 2 };
         let mut log = LogFiles::open(&settings).unwrap();
         log.write_all(&[record("r0")]);
+        log.flush();
         std::fs::remove_file(&path).unwrap();
         let records: Vec<Record> = (1..20).map(|number| record(&format!("r{number}"))).collect();
         assert_eq!(log.write_all(&records), 0);
+        log.flush();
         assert!(std::fs::read_to_string(&path).unwrap().contains("\"r19\""));
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_new_file_that_cannot_be_begun_costs_no_line() {
+        let (folder, aside) = (folder("overdue"), folder("aside"));
+        let path = folder.join("decisions.jsonl");
+        let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 200, keep: 2 };
+        let mut log = LogFiles::open(&settings).unwrap();
+        // As when no file handles are left: nothing can be opened at this path.
+        std::fs::rename(&folder, &aside).unwrap();
+        std::fs::write(&folder, "").unwrap();
+        let records: Vec<Record> = (0..20).map(|number| record(&format!("r{number}"))).collect();
+        assert_eq!(log.write_all(&records), 0);
+        log.flush();
+        let kept = std::fs::read_to_string(aside.join("decisions.jsonl")).unwrap();
+        assert_eq!(kept.lines().count(), 20, "{kept}");
+        std::fs::remove_file(&folder).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        log.write_all(&[record("r20")]);
+        log.flush();
+        assert!(std::fs::read_to_string(&path).unwrap().contains("\"r20\""));
+        std::fs::remove_dir_all(folder).unwrap();
+        std::fs::remove_dir_all(aside).unwrap();
     }
 
     #[test]
@@ -186,6 +233,7 @@ mod tests {
         let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 1 << 20, keep: 2 };
         let mut log = LogFiles::open(&settings).unwrap();
         log.write_all(&[record("r1")]);
+        log.flush();
         let text = std::fs::read_to_string(&path).unwrap();
         let last = text.lines().last().unwrap();
         assert_eq!(serde_json::from_str::<Record>(last).unwrap().request.as_ref(), "r1");

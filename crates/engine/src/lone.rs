@@ -14,7 +14,7 @@ use steadfast_core::{Failure, FailureKind, Instant};
 use steadfast_dialect::{Format, Frame, Operation as Asked, Seen};
 
 use crate::Engine;
-use crate::attempt::{self, Began, Opened, Whole, core_usage};
+use crate::attempt::{self, Opened};
 use crate::call::Call;
 use crate::operation::Operation;
 use crate::trouble::Trouble;
@@ -39,22 +39,9 @@ pub struct Order {
 pub struct Answering {
     operation: Operation,
     attempt: Attempt,
-    rest: Rest,
-}
-
-enum Rest {
-    Stream { opened: Box<Opened>, last_content: Option<Instant>, ended: bool },
-    Whole(Option<Whole>),
-    Over(Usage),
-}
-
-/// A piece of an answer, in the format of the request.
-#[derive(Debug)]
-pub enum Piece {
-    /// A frame of a stream.
-    Frame(Frame),
-    /// All of it: some providers answer in one piece whatever they are asked.
-    Whole(Bytes),
+    opened: Box<Opened>,
+    last_content: Option<Instant>,
+    ended: bool,
 }
 
 /// How the attempt failed.
@@ -77,46 +64,26 @@ impl Engine {
         let call = Arc::new(call);
         let operation = Operation::lone(self, Arc::clone(&call), policy, route, attempt);
         match attempt::begin(&operation, &attempt, format, &call.body, false).await {
-            Ok(Began::Stream(opened)) => {
-                let rest = Rest::Stream { opened, last_content: None, ended: false };
-                Ok(Answering { operation, attempt, rest })
-            }
-            Ok(Began::Whole(whole)) => Ok(Answering { operation, attempt, rest: Rest::Whole(Some(whole)) }),
+            Ok(opened) => Ok(Answering { operation, attempt, opened, last_content: None, ended: false }),
             Err(trouble) => Err(operation.failure_of(&attempt, trouble)),
         }
     }
 }
 
 impl Answering {
-    /// The next piece; `None` at the end of an answer that is whole.
-    pub async fn next(&mut self) -> Result<Option<Piece>, Failed> {
-        match &mut self.rest {
-            Rest::Over(_) => Ok(None),
-            Rest::Whole(whole) => {
-                let Some(whole) = whole.take() else { return Ok(None) };
-                self.rest = Rest::Over(whole.usage.map(core_usage).unwrap_or_default());
-                Ok(Some(Piece::Whole(whole.body)))
-            }
-            Rest::Stream { .. } => match self.next_frame().await {
-                Ok(Some(frame)) => Ok(Some(Piece::Frame(frame))),
-                Ok(None) => Ok(None),
-                Err(trouble) => Err(self.operation.failure_of(&self.attempt, trouble)),
-            },
-        }
+    /// The next frame, in the format of the request; `None` at the end of an answer that is whole.
+    pub async fn next(&mut self) -> Result<Option<Frame>, Failed> {
+        self.next_frame().await.map_err(|trouble| self.operation.failure_of(&self.attempt, trouble))
     }
 
     /// What it consumed: as the provider counted, or as far as can be told.
     pub fn usage(&self) -> Usage {
-        match &self.rest {
-            Rest::Stream { opened, .. } => opened.usage(&self.operation),
-            Rest::Whole(whole) => whole.as_ref().and_then(|whole| whole.usage).map(core_usage).unwrap_or_default(),
-            Rest::Over(usage) => *usage,
-        }
+        self.opened.usage(&self.operation)
     }
 
     async fn next_frame(&mut self) -> Result<Option<Frame>, Trouble> {
         let timeouts = self.operation.policy().timeouts;
-        let Rest::Stream { opened, last_content, ended } = &mut self.rest else { return Ok(None) };
+        let Self { opened, last_content, ended, .. } = self;
         let now = self.operation.engine.clock.now();
         let until = match *last_content {
             _ if *ended => now + TAIL,

@@ -37,6 +37,8 @@ pub(crate) struct Metrics {
     pub(crate) journal_hits: AtomicU64,
     /// Repeats of turns that had failed, by where they were answered: `memory` or `upstream`.
     pub(crate) repeats: Counters<1>,
+    /// Requests refused for a rate limit, by project and whose limit it was.
+    pub(crate) rate_limited: Counters<2>,
     /// Lines of the decision log that were lost because the disk did not keep up.
     pub(crate) log_lost: AtomicU64,
     /// Spans of traces that were lost because the collector did not take them.
@@ -73,6 +75,7 @@ impl Default for Metrics {
             streams_open: AtomicI64::new(0),
             journal_hits: AtomicU64::new(0),
             repeats: Counters::new(["answer"]),
+            rate_limited: Counters::new(["project", "limit"]),
             log_lost: AtomicU64::new(0),
             spans_lost: Arc::default(),
         }
@@ -89,6 +92,8 @@ impl Metrics {
         self.tokens.render("steadfast_tokens_total", "Tokens as providers counted them.", &mut out);
         self.breaker_changes.render("steadfast_breaker_changes_total", "Changes of breakers.", &mut out);
         self.repeats.render("steadfast_repeats_total", "Repeats of turns that had failed.", &mut out);
+        let help = "Requests refused for a rate limit.";
+        self.rate_limited.render("steadfast_rate_limited_total", help, &mut out);
         self.request_seconds.render("steadfast_request_seconds", "How long requests took.", &mut out);
         self.first_token_seconds.render("steadfast_first_token_seconds", "Time to the first content.", &mut out);
         let gauge = |out: &mut String, name: &str, help: &str, kind: &str, value: i64| {

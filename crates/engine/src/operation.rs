@@ -11,20 +11,21 @@ use http::{HeaderMap, HeaderValue};
 use steadfast_core::breaker;
 use steadfast_core::context::{FailedAttempt, PartLimits, retry_note};
 use steadfast_core::cost::Usage;
-use steadfast_core::decision::{Decision, Reason, Target};
+use steadfast_core::decision::{Decision, Reason, Refused, Target};
 use steadfast_core::policy::{Policy, StepTable, StreamMode};
 use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::recovery::{Action, Attempt, Face, Outcome, Plan, Recovery};
 use steadfast_core::route::{Abilities, Needs, Route};
 use steadfast_core::world::{self, Endpoint, Session, World};
 use steadfast_core::{Failure, FailureKind, Instant};
-use steadfast_dialect::Operation as Asked;
+use steadfast_dialect::{Limit, Operation as Asked};
 
 use crate::Engine;
 use crate::call::Call;
 use crate::drive::operation_name;
 use crate::failures::{Failed, Repeat};
 use crate::journal::Kept;
+use crate::limits::{self, Taken};
 use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, Reply, ReplyBody, STEPS, Verdict};
 use crate::shape::is_untouched;
 use crate::snapshot::{Reach, Snapshot, dialect_of};
@@ -60,6 +61,8 @@ pub(crate) struct Operation {
     trace: Option<Box<Trace>>,
     /// Where the same request failed before.
     repeat: Option<Repeat>,
+    /// What it took from its project's rate limits.
+    taken: Option<Taken>,
 }
 
 /// What the driver does next.
@@ -70,7 +73,12 @@ pub(crate) enum Next {
 
 impl Operation {
     /// Plans a request; an error says why it cannot even start.
-    pub(crate) fn plan(engine: &Arc<Engine>, call: Arc<Call>, repeat: Option<Repeat>) -> Result<Self, Box<Verdict>> {
+    pub(crate) fn plan(
+        engine: &Arc<Engine>,
+        call: Arc<Call>,
+        repeat: Option<Repeat>,
+        taken: Option<Taken>,
+    ) -> Result<Self, Box<Verdict>> {
         let snapshot = engine.snapshot();
         let now = engine.clock.now();
         let configured = snapshot.config.project(Some(&call.project));
@@ -93,7 +101,11 @@ impl Operation {
         project.spend.roll(engine.clock.day());
         let session = match &call.session {
             _ if plain => Arc::new(Session::new(None)),
-            Some(id) => engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now),
+            Some(id) => {
+                let session = engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now);
+                engine.sharing.uses(&project.name, id, &session);
+                session
+            }
             None => match &repeat {
                 Some(repeat) => Arc::clone(&repeat.session),
                 None => Arc::new(Session::new(configured.usd_micros_per_session)),
@@ -128,6 +140,7 @@ impl Operation {
             over: false,
             trace,
             repeat,
+            taken,
             snapshot,
             call,
         };
@@ -171,6 +184,7 @@ impl Operation {
             over: true,
             trace: None,
             repeat: None,
+            taken: None,
             snapshot,
             call,
         }
@@ -180,6 +194,10 @@ impl Operation {
     pub(crate) async fn next(&mut self) -> Next {
         loop {
             let now = self.engine.clock.now();
+            if self.engine.sharing.is_up() && self.recovery.lacks(&self.world, now) {
+                // Boxed: every request has room for what few need.
+                Box::pin(self.ask_for_more(now)).await;
+            }
             match self.recovery.next(&self.world, now) {
                 Action::Attempt(attempt) => {
                     self.attempt = Some((attempt, now));
@@ -208,11 +226,19 @@ impl Operation {
         }
     }
 
+    /// Nothing of something replicas share is at hand: asks for more, for a moment.
+    async fn ask_for_more(&self, now: Instant) {
+        if !self.engine.sharing.more(now).await {
+            self.recovery.go_unasked();
+        }
+    }
+
     /// The attempt served.
     pub(crate) fn succeeded(&mut self, usage: Option<steadfast_dialect::watch::Usage>) {
         let Some((attempt, began)) = self.attempt.take() else { return };
         let now = self.engine.clock.now();
         let counted = usage.map(|usage| Usage { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens });
+        let climbed = self.recovery.plan().session.escalated();
         let transition = self.recovery.succeeded(counted.unwrap_or_default(), &self.world, now);
         self.served_by = Some(attempt.target);
         self.over = true;
@@ -238,7 +264,27 @@ impl Operation {
             usd_micros: counted.and_then(|usage| self.cost(attempt.target, usage)),
             ..self.line(Event::Success)
         });
+        if let Some(from) = climbed {
+            self.tell_roll_back(&from);
+        }
         self.log_outcome(&Outcome::Succeeded(attempt.target));
+    }
+
+    /// Says that the session has left the rung it had climbed to, where it has: the model there did not serve.
+    fn tell_roll_back(&self, from: &Arc<str>) {
+        let Plan { session, route, project, .. } = self.recovery.plan();
+        let Some(id) = self.call.session.as_ref().filter(|_| session.escalated().is_none()) else { return };
+        let place = |model: &Arc<str>| Some(Place { model: Arc::clone(model), endpoint: Arc::default() });
+        self.engine.record(Record {
+            about: Some(Arc::clone(id)),
+            session: Some(Arc::clone(id)),
+            project: Some(Arc::clone(&project.name)),
+            state: Some("rolled_back".into()),
+            from: place(from),
+            to: place(&route.primary().name),
+            reason: Some(format!("`{from}` does not serve: back to `{}`", route.primary().name).into()),
+            ..self.line(Event::Escalation)
+        });
     }
 
     /// The attempt failed; what follows is for [`Operation::next`] to say.
@@ -305,7 +351,8 @@ impl Operation {
             None => bare,
         };
         self.engine.record(Record {
-            from: self.place(decision.from),
+            // Before the first attempt there is nothing to come from.
+            from: self.place(decision.from).filter(|_| self.recovery.attempts() > 0),
             to: decision.to.and_then(|to| self.place(to)),
             ..bare.with_decision(decision, &self.world)
         });
@@ -323,7 +370,25 @@ impl Operation {
             1 => format!("Steadfast made 1 attempt: {told}"),
             attempts => format!("Steadfast made {attempts} attempts: {told}"),
         };
-        Verdict::of(reason, &told, self.recovery.last_failure(), self.last.take())
+        let verdict = Verdict::of(reason, &told, self.recovery.last_failure(), self.last.take());
+        Verdict { limit: self.limit_of(reason), ..verdict }
+    }
+
+    /// The endpoint's rate limit, where that is why nothing is left.
+    fn limit_of(&self, reason: Reason) -> Option<Limit> {
+        let Reason::NoTarget { endpoint, cause: Refused::RateLimit, wait } = reason else { return None };
+        let (engine, endpoint) = (&self.engine, self.world.endpoint(endpoint)?);
+        engine.metrics.rate_limited.add([&self.recovery.plan().project.name, &engine.word("endpoint")], 1);
+        Some(engine.limit(engine.standing_of(endpoint, wait)))
+    }
+
+    /// An endpoint answered: its headers may say how its own limits stand.
+    pub(crate) fn answered(&self, attempt: &Attempt, headers: &HeaderMap) {
+        let id = attempt.target.endpoint;
+        let learns = self.snapshot.config.endpoint(id).is_some_and(|endpoint| endpoint.learns_limits);
+        if let Some(endpoint) = self.world.endpoint(id).filter(|_| learns && !self.plain) {
+            limits::learn(endpoint, headers, self.engine.clock.wall(), self.engine.clock.now());
+        }
     }
 
     /// Remembers how a turn failed, for a client that comes again at once. What is wrong with a request
@@ -381,6 +446,14 @@ impl Operation {
         if !self.steps.is_empty() {
             put(STEPS, text(&self.steps.join(", ")));
         }
+        if let Some(taken) = &self.taken {
+            limits::put_standing(headers, &taken.standing);
+        }
+        let mut put = |name, value: Option<HeaderValue>| {
+            if let Some(value) = value {
+                headers.insert(name, value);
+            }
+        };
         let target = self.attempt.map(|(attempt, _)| attempt.target).or(self.served_by);
         if let Some(place) = target.and_then(|target| self.place(target)) {
             put(MODEL, text(&place.model).filter(|_| self.call.envelope.model.is_some()));
@@ -460,13 +533,19 @@ impl Operation {
             client: Some(Arc::clone(&self.call.client.name)),
             agent: self.call.agent.clone(),
             pattern: self.pattern(),
-            repeats: self.repeat.as_ref().map(|repeat| Arc::clone(&repeat.of)),
+            repeats: self.repeats(),
             project: Some(Arc::clone(&project.name)),
             policy: Some(policy.name.as_str().into()),
             chain: places.collect(),
             attempts_max: Some(policy.attempts_max),
             ..self.line(Event::Start)
         });
+    }
+
+    /// The request that this one repeats: by itself, or because a person wants it.
+    fn repeats(&self) -> Option<Arc<str>> {
+        let again = self.call.wishes.again.as_ref().map(|call| &call.id);
+        self.repeat.as_ref().map(|repeat| &repeat.of).or(again).map(Arc::clone)
     }
 
     fn pattern(&self) -> Option<Arc<str>> {
@@ -592,6 +671,11 @@ fn needs(call: &Call) -> Needs {
         abilities: Abilities { tools: envelope.tools, images: envelope.images, thinking: envelope.thinking },
         free: false,
     }
+}
+
+/// Whether a request generates nothing: agents ask such questions in bursts, and nobody limits them.
+pub(crate) fn is_side_question(call: &Call) -> bool {
+    needs(call).free
 }
 
 fn bad_chain(error: &steadfast_core::route::RouteError) -> Verdict {

@@ -14,6 +14,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use steadfast_core::Timestamp;
 use steadfast_core::record::Record;
 
 use crate::alerts::Alerts;
@@ -28,6 +29,9 @@ const QUEUED_MAX: usize = 32 * 1024;
 /// How long records are gathered: waking the thread for each of them would cost a request more
 /// than everything else about it.
 const GATHER: Duration = Duration::from_millis(10);
+
+/// Records that are told in one go, before those who serve may take the core back: some fifty microseconds.
+const BATCH: usize = 32;
 
 /// Low enough to wait for those who serve, high enough to keep up with them.
 #[cfg(target_os = "linux")]
@@ -167,18 +171,57 @@ impl Shared {
 }
 
 /// The thread: batch after batch to everybody.
-fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
+fn keep(log: Option<LogFiles>, shared: &Shared, clock: Clock) {
     step_back();
-    let mut alerts = Alerts::default();
-    let mut owners = Owners::default();
-    let mut listeners: Vec<Box<dyn Listener>> = Vec::new();
-    let mut batch = Vec::new();
-    while let Some(orders) = shared.take(&mut batch) {
+    let mut everybody = Everybody {
+        log,
+        alerts: Alerts::default(),
+        owners: Owners::default(),
+        listeners: Vec::new(),
+        batch: Vec::new(),
+    };
+    let mut records = Vec::new();
+    while let Some(orders) = shared.take(&mut records) {
         // Who wants to hear everything from now on hears what came with the wish.
         let (joining, orders): (Vec<Order>, Vec<Order>) =
             orders.into_iter().partition(|order| matches!(order, Order::Listen(_)));
-        listeners.extend(joining.into_iter().filter_map(Order::listener));
-        let told = alerts.look(&batch, clock.wall());
+        everybody.listeners.extend(joining.into_iter().filter_map(Order::listener));
+        let mut left = records.drain(..);
+        loop {
+            everybody.batch.extend(left.by_ref().take(BATCH));
+            everybody.hear(shared, clock.wall());
+            if left.len() == 0 {
+                break;
+            }
+            // This core may be one that serves: whoever waits for it comes first.
+            std::thread::yield_now();
+        }
+        drop(left);
+        everybody.log.iter_mut().for_each(LogFiles::flush);
+        for order in orders {
+            match order {
+                Order::Log(files) => everybody.log = files,
+                Order::Listen(_) => {}
+                Order::Flush(done) => drop(done.send(())),
+            }
+        }
+    }
+}
+
+/// Who is told what happened.
+struct Everybody {
+    log: Option<LogFiles>,
+    alerts: Alerts,
+    owners: Owners,
+    listeners: Vec<Box<dyn Listener>>,
+    /// What is being told.
+    batch: Vec<Record>,
+}
+
+impl Everybody {
+    /// Tells the batch, and what the watches make of it.
+    fn hear(&mut self, shared: &Shared, now: Timestamp) {
+        let told = self.alerts.look(&self.batch, now);
         for alert in &told {
             let text = alert.reason.as_deref().unwrap_or_default();
             match alert.state.as_deref() {
@@ -186,24 +229,18 @@ fn keep(mut log: Option<LogFiles>, shared: &Shared, clock: Clock) {
                 _ => tracing::info!("alert is over: {text}"),
             }
         }
-        batch.extend(told);
-        if !batch.is_empty() {
-            let lost = log.as_mut().map_or(0, |log| log.write_all(&batch));
-            shared.lost.fetch_add(lost, Ordering::Relaxed);
-            owners.tag(&mut batch);
-            let batch: Arc<[Record]> = batch.drain(..).collect();
-            for listener in &mut listeners {
-                listener.hear(&batch);
-            }
-            shared.live.publish(batch);
+        self.batch.extend(told);
+        if self.batch.is_empty() {
+            return;
         }
-        for order in orders {
-            match order {
-                Order::Log(files) => log = files,
-                Order::Listen(_) => {}
-                Order::Flush(done) => drop(done.send(())),
-            }
+        let lost = self.log.as_mut().map_or(0, |log| log.write_all(&self.batch));
+        shared.lost.fetch_add(lost, Ordering::Relaxed);
+        self.owners.tag(&mut self.batch);
+        let batch: Arc<[Record]> = self.batch.drain(..).collect();
+        for listener in &mut self.listeners {
+            listener.hear(&batch);
         }
+        shared.live.publish(batch);
     }
 }
 

@@ -9,9 +9,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use steadfast_core::decision::{Reason, Refused};
 use steadfast_core::route::Unfit;
 use steadfast_core::{Failure, FailureKind, redact};
-use steadfast_dialect::{Format, Watch, error};
+use steadfast_dialect::{Format, Limit, Watch, error};
 
 use crate::call::Call;
+use crate::limits::put_own_names;
 use crate::relay::Relay;
 use crate::shape::{shape, shape_of_event};
 use crate::trouble::Trouble;
@@ -63,6 +64,8 @@ pub(crate) struct Verdict {
     pub(crate) said: Option<Trouble>,
     /// The client had got a part of the answer.
     pub(crate) broke_off: bool,
+    /// The rate limit that refuses, where one does.
+    pub(crate) limit: Option<Limit>,
 }
 
 impl Verdict {
@@ -74,11 +77,13 @@ impl Verdict {
             Reason::NobodyFits(_) => FailureKind::InvalidRequest,
             Reason::NoEndpoint => FailureKind::ModelUnavailable,
             Reason::NoTarget { cause: Refused::SetAside, .. } => FailureKind::QuotaExhausted,
+            Reason::RateLimit { .. } | Reason::NoTarget { cause: Refused::RateLimit, .. } => FailureKind::RateLimit,
             Reason::Deadline if failure.is_none() => FailureKind::Timeout,
             _ => failure.map_or(FailureKind::Overloaded, |failure| failure.kind),
         };
         let wait = match reason {
             Reason::NoTarget { wait, .. } => Some(wait),
+            Reason::RateLimit { standing, .. } => Some(standing.wait),
             _ => failure.and_then(|failure| failure.retry_after),
         };
         let ours = matches!(reason, Reason::Money | Reason::PriceUnknown | Reason::NobodyFits(_) | Reason::NoEndpoint);
@@ -91,7 +96,7 @@ impl Verdict {
                 None => told.to_owned(),
             };
         let broke_off = reason == Reason::AlreadyBegun;
-        Self { status, kind, message, told: told.to_owned(), retry_after: wait, said, broke_off }
+        Self { status, kind, message, told: told.to_owned(), retry_after: wait, said, broke_off, limit: None }
     }
 
     /// The provider's own response with everything it said about retries: they are the client's.
@@ -121,6 +126,9 @@ impl Verdict {
                 trouble.body.clone()
             }
             None => {
+                if let Some(limit) = &self.limit {
+                    put_own_names(&mut headers, call.route.family, limit);
+                }
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 error::body(call.route.family, &shape.words(&call.id)).into()
             }

@@ -9,7 +9,7 @@ use http::StatusCode;
 use steadfast_config::{Client, Told};
 use steadfast_core::FailureKind;
 use steadfast_core::policy::Trigger;
-use steadfast_dialect::{Final, error};
+use steadfast_dialect::{Final, Limit, error};
 
 use crate::reply::{Verdict, whole_seconds};
 
@@ -29,13 +29,16 @@ pub(crate) struct Shape<'a> {
     pub(crate) retry_after_s: Option<u64>,
     /// The provider's own words go on as they are.
     pub(crate) as_said: bool,
+    /// The rate limit that refuses, where one does.
+    pub(crate) limit: Option<&'a Limit>,
 }
 
 impl Shape<'_> {
     /// The same for the client's format.
     pub(crate) fn words<'a>(&'a self, request_id: &'a str) -> Final<'a> {
         let (status, kind) = (self.status.as_u16(), self.kind.as_str());
-        Final { status, kind, message: &self.message, retry_after_s: self.retry_after_s, request_id }
+        let (retry_after_s, limit) = (self.retry_after_s, self.limit);
+        Final { status, kind, message: &self.message, retry_after_s, request_id, limit }
     }
 }
 
@@ -76,6 +79,7 @@ fn with<'a>(told: Told, client: &Client, verdict: &'a Verdict) -> Shape<'a> {
             .filter(|_| client.retry_after)
             .map(|wait| whole_seconds(wait).min(RETRY_AFTER_S_MAX)),
         as_said: told == Told::default() && said.is_some(),
+        limit: verdict.limit.as_ref(),
     }
 }
 
@@ -130,6 +134,7 @@ mod tests {
             retry_after: Some(Duration::from_millis(90_500)),
             said: said.map(|said| Trouble::response(status, HeaderMap::new(), Bytes::from_static(said.as_bytes()))),
             broke_off: false,
+            limit: None,
         }
     }
 

@@ -10,8 +10,10 @@ use steadfast_config::{Config, Credential, Dialect};
 use steadfast_core::breaker;
 use steadfast_core::classify::Classifier;
 use steadfast_core::policy::VendorBoundary;
+use steadfast_core::rate::Rates;
 use steadfast_core::route::{Model, Route};
 use steadfast_core::world::{self, World};
+use steadfast_core::{Evidence, Failure};
 use steadfast_dialect::{Family, Format};
 
 /// Routes are remembered up to this many names: clients choose the names.
@@ -29,6 +31,8 @@ pub struct Snapshot {
     projects: HashMap<String, Arc<world::Project>>,
     /// Which project each key belongs to.
     keys: HashMap<String, String>,
+    /// The same of keys of which only the hash is known.
+    hashes: HashMap<[u8; 32], String>,
     routes: Mutex<HashMap<(Family, Reach), RoutesByProject>>,
 }
 
@@ -68,7 +72,13 @@ impl Snapshot {
             .projects
             .values()
             .flat_map(|project| project.keys.iter().map(|key| (key.expose().to_owned(), project.name.clone())));
+        let hashes = config
+            .projects
+            .values()
+            .flat_map(|project| project.key_hashes.iter().map(|hash| (*hash, project.name.clone())))
+            .collect();
         Ok(Self {
+            hashes,
             classifier,
             world: Arc::new(World::sharing(endpoints.clone())),
             endpoints,
@@ -86,7 +96,18 @@ impl Snapshot {
 
     /// The project a client's key belongs to.
     pub fn project_of_key(&self, key: &str) -> Option<&str> {
-        self.keys.get(key).map(String::as_str)
+        if let Some(project) = self.keys.get(key) {
+            return Some(project);
+        }
+        if self.hashes.is_empty() {
+            return None;
+        }
+        self.hashes.get(&crate::secrets::hash(key)).map(String::as_str)
+    }
+
+    /// Tells what a failure is, by the rules of this configuration.
+    pub fn classify(&self, evidence: &Evidence<'_>) -> Failure {
+        self.classifier.classify(evidence)
     }
 
     /// What is known of each endpoint, in the configuration's order.
@@ -94,8 +115,13 @@ impl Snapshot {
         &self.endpoints
     }
 
+    /// What is known of each project, in no order.
+    pub(crate) fn known_projects(&self) -> impl Iterator<Item = &Arc<world::Project>> {
+        self.projects.values()
+    }
+
     /// What a project shares between its requests.
-    pub(crate) fn project(&self, name: &str) -> Option<&Arc<world::Project>> {
+    pub fn project(&self, name: &str) -> Option<&Arc<world::Project>> {
         self.projects.get(name)
     }
 
@@ -190,11 +216,13 @@ fn shared_endpoint(endpoint: &steadfast_config::Endpoint, before: Option<&Snapsh
                 && known.credential == endpoint.credential
                 && known.breaker == endpoint.breaker
                 && known.retry_share == endpoint.retry_share
+                && known.requests_per_minute == endpoint.requests_per_minute
         })?;
         before.endpoints.get(position)
     });
     let fresh = || {
-        let made = world::Endpoint::new(&endpoint.name, endpoint.breaker, endpoint.retry_share, fastrand::u64(..));
+        let made = world::Endpoint::new(&endpoint.name, endpoint.breaker, endpoint.retry_share, fastrand::u64(..))
+            .with_rate(endpoint.requests_per_minute);
         Arc::new(if endpoint.credential == Credential::Client { made.with_clients_keys() } else { made })
     };
     same.map_or_else(fresh, Arc::clone)
@@ -207,11 +235,14 @@ fn shared_project(project: &steadfast_config::Project, before: Option<&Snapshot>
     let same = known.filter(|(known, configured)| {
         known.spend.limit_usd_micros() == project.usd_micros_per_day
             && configured.policy.fallback_share == project.policy.fallback_share
+            && known.rate.are(project.requests_per_minute, project.requests_per_minute_per_agent)
     });
     if let Some((same, _)) = same {
         return Arc::clone(same);
     }
-    let fresh = world::Project::new(&project.name, project.policy.fallback_share, project.usd_micros_per_day);
+    let rates = Rates::per_minute(project.requests_per_minute, project.requests_per_minute_per_agent);
+    let fresh =
+        world::Project::new(&project.name, project.policy.fallback_share, project.usd_micros_per_day).with_rates(rates);
     if let Some((known, _)) = known {
         fresh.spend.carry_over(&known.spend);
     }

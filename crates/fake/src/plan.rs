@@ -241,7 +241,7 @@ impl Call<'_> {
             }
         }
         let blocks = blocks(spec, self.peek, prefill.as_deref());
-        let asked = self.api != Api::Chat || !self.stream || self.peek.wants_usage();
+        let asked = self.api != Api::Chat || !self.stream || spec.never_streams || self.peek.wants_usage();
         let saying = Saying {
             api: self.api,
             model: self.model,
@@ -253,7 +253,8 @@ impl Call<'_> {
         if let Fault::Huge(bytes) = spec.fault {
             return self.huge(decision, &saying, bytes);
         }
-        if self.stream {
+        // An array of Gemini's is one piece already.
+        if self.stream && (!spec.never_streams || self.api == Api::GenerateArray) {
             return self.stream(decision, &saying);
         }
         let body = Bytes::from(render::whole(&saying));

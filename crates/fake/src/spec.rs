@@ -34,6 +34,8 @@ pub(crate) struct Spec {
     pub(crate) refuses_prefill: bool,
     /// The answer tells no usage.
     pub(crate) hides_usage: bool,
+    /// The answer comes in one piece, also to those who asked for a stream.
+    pub(crate) never_streams: bool,
 }
 
 /// How a request fails, if it does.
@@ -143,6 +145,7 @@ impl Spec {
             pace: None,
             refuses_prefill: false,
             hides_usage: false,
+            never_streams: false,
         }
     }
 }

@@ -71,12 +71,12 @@ pub(crate) fn identify(
     door: Door,
 ) -> Result<Caller, Refusal> {
     let mut credential = HeaderMap::new();
-    let mut keys = Vec::new();
+    let mut keys: Vec<(HeaderName, String)> = Vec::new();
     for name in [AUTHORIZATION, X_API_KEY, X_GOOG_API_KEY, API_KEY] {
         if let Some(mut value) = headers.remove(&name) {
             value.set_sensitive(true);
             let text = value.to_str().unwrap_or("");
-            keys.push(without_scheme(text).to_owned());
+            keys.push((name.clone(), without_scheme(text).to_owned()));
             credential.insert(name, value);
         }
     }
@@ -86,14 +86,15 @@ pub(crate) fn identify(
             value.set_sensitive(true);
             credential.entry(X_GOOG_API_KEY).or_insert(value);
         }
-        keys.push(key);
+        keys.push((X_GOOG_API_KEY, key));
     }
-    let by_key = keys.iter().find_map(|key| snapshot.project_of_key(key));
+    let by_key = keys.iter().find_map(|(_, key)| snapshot.project_of_key(key));
     let admin = snapshot.config.admin_token.as_ref().map(steadfast_config::Secret::expose);
-    let is_admin = keys.iter().any(|key| admin.is_some_and(|admin| same(admin, key)));
-    if by_key.is_some() || is_admin {
-        // A key of ours says nothing to a provider.
-        credential.clear();
+    let is_the_admins = |key: &str| admin.is_some_and(|admin| same(admin, key));
+    let is_admin = keys.iter().any(|(_, key)| is_the_admins(key));
+    for (name, _) in keys.iter().filter(|(_, key)| is_the_admins(key) || snapshot.project_of_key(key).is_some()) {
+        // A key of ours says nothing to a provider; what else the client sent may be the provider's own.
+        credential.remove(name);
     }
     if door == Door::Locked && by_key.is_none() && !is_admin {
         let message = "this gateway is open to the network: send a project's key or the admin token as the API key";
@@ -109,7 +110,7 @@ pub(crate) fn identify(
                     "there is no project `{named}`; add [projects.{named}] to the configuration"
                 ))
             })?;
-            if !known.keys.is_empty() && !is_admin {
+            if known.has_keys() && !is_admin {
                 let message = format!("the project `{named}` has keys: send one of them as the API key");
                 return Err(Refusal::new(StatusCode::UNAUTHORIZED, FailureKind::AuthError, message));
             }
@@ -123,7 +124,7 @@ pub(crate) fn identify(
 /// where it is one of ours and open.
 fn mentioned<'a>(headers: &'a HeaderMap, client: &Client, snapshot: &Snapshot) -> Option<&'a str> {
     let names = client.project.iter().filter_map(|name| headers.get(name)?.to_str().ok());
-    let is_open = |name: &&str| snapshot.config.projects.get(*name).is_some_and(|project| project.keys.is_empty());
+    let is_open = |name: &&str| snapshot.config.projects.get(*name).is_some_and(|project| !project.has_keys());
     names.into_iter().find(is_open)
 }
 
@@ -184,7 +185,7 @@ pub(crate) fn wishes(headers: &HeaderMap) -> Result<Wishes, Refusal> {
     if deadline.is_some_and(|deadline| deadline.is_zero()) {
         return Err(Refusal::bad_request(format!("the header `{DEADLINE}` leaves no time")));
     }
-    Ok(Wishes { stream, chain, deadline, park: duration(&PARK)?, client_waits: client_waits(headers) })
+    Ok(Wishes { stream, chain, deadline, park: duration(&PARK)?, client_waits: client_waits(headers), again: None })
 }
 
 /// How long the client waits for the response to begin, where it tells.
@@ -239,7 +240,7 @@ mod tests {
         let wished = wishes(&headers("x-steadfast-stream", "safe")).unwrap();
         assert_eq!(wished.stream, Some(StreamMode::Safe));
         let wished = wishes(&headers("x-steadfast-chain", "a, b,")).unwrap();
-        assert_eq!(wished.chain.unwrap(), ["a".into(), "b".into()]);
+        assert_eq!(wished.chain.unwrap(), ["a", "b"].map(Arc::<str>::from));
         assert_eq!(
             wishes(&headers("x-stainless-timeout", "600")).unwrap().client_waits,
             Some(Duration::from_secs(600))

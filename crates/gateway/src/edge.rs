@@ -48,6 +48,7 @@ impl Refusal {
             message: &self.message,
             retry_after_s: None,
             request_id,
+            limit: None,
         };
         let mut response = json(self.status, error::body(family, &words));
         if let Ok(id) = HeaderValue::from_str(request_id) {

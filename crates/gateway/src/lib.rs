@@ -9,8 +9,9 @@ mod edge;
 mod own;
 mod prefix;
 mod proxy;
+mod room;
 mod server;
 mod workers;
 
-pub use server::{BindError, Gateway, Settings};
+pub use server::{BindError, CONNECTIONS_MAX, Gateway, Settings};
 pub use workers::Workers;

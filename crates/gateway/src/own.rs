@@ -1,5 +1,6 @@
 //! The gateway's own paths: alive, ready, counted.
 
+use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use steadfast_api::Door;
 use steadfast_config::Credential;
@@ -7,7 +8,7 @@ use steadfast_dialect::Family;
 use steadfast_engine::Engine;
 
 use crate::caller::{same, without_scheme};
-use crate::edge::{Body, json, with_type};
+use crate::edge::{Body, json, whole, with_type};
 use crate::proxy::refuse_strangers;
 
 /// Answers a path of our own; `None` where it is not one.
@@ -28,9 +29,15 @@ pub(crate) fn answer<B>(request: &Request<B>, engine: &Engine, door: Door) -> Op
             let body = r#"{"error":"send the admin token: `authorization: Bearer …`"}"#;
             Some(json(StatusCode::UNAUTHORIZED, body))
         }
-        "/" => Some(with_type(StatusCode::OK, "text/plain; charset=utf-8", GREETING)),
-        _ => None,
+        _ => dashboard(request)
+            .or_else(|| (path == "/").then(|| with_type(StatusCode::OK, "text/plain; charset=utf-8", GREETING))),
     }
+}
+
+/// The dashboard's page and files.
+fn dashboard<B>(request: &Request<B>) -> Option<Response<Body>> {
+    let response = steadfast_web::answer(request)?;
+    Some(response.map(|bytes| whole(Bytes::from_static(bytes))))
 }
 
 /// The paths that are ours.
@@ -40,7 +47,7 @@ const GREETING: &str = "Steadfast is running. Point your clients at this address
   OpenAI:    base URL + /v1     (OPENAI_BASE_URL)
   Anthropic: base URL           (ANTHROPIC_BASE_URL)
   Gemini:    base URL           (GOOGLE_GEMINI_BASE_URL)
-Also here: /health /ready /metrics /api/openapi.json
+In a browser this address is the dashboard. Also here: /health /ready /metrics /api/openapi.json
 ";
 
 /// Ready means that somebody could be served: an endpoint whose breaker admits and whose key is there.

@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::room::{Place, Room};
 use crate::workers::Workers;
 use crate::{own, proxy};
 
@@ -30,6 +31,9 @@ const CUT_TIME: Duration = Duration::from_secs(1);
 /// The largest head of a request; agents send a few kilobytes.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 
+/// Ten times as many agents as one machine runs. Each costs some tens of kilobytes while it streams.
+pub const CONNECTIONS_MAX: usize = 8192;
+
 /// What the server itself is set to.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -41,6 +45,8 @@ pub struct Settings {
     pub head_time: Duration,
     /// A client that sends nothing for this long in the middle of its body has gone.
     pub body_idle: Duration,
+    /// Connections of clients that are served at once; more are refused.
+    pub connections_max: usize,
 }
 
 /// A gateway that listens.
@@ -85,6 +91,7 @@ impl Default for Settings {
             drain: Duration::from_secs(30),
             head_time: Duration::from_secs(30),
             body_idle: Duration::from_secs(60),
+            connections_max: CONNECTIONS_MAX,
         }
     }
 }
@@ -129,12 +136,16 @@ impl Gateway {
     async fn accept(self, workers: Option<Workers>, stop: impl Future<Output = ()>) {
         // Every connection holds a receiver while it lives, with what it logs at its end.
         let (phase, _) = watch::channel(Phase::Serving);
+        let mut room = Room::new(self.serving.settings.connections_max);
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => self.serving.begin(stream, workers.as_ref(), phase.subscribe()),
+                    Ok((stream, _)) => match room.take() {
+                        Some(place) => self.serving.begin(stream, workers.as_ref(), phase.subscribe(), place),
+                        None => room.refuse(stream),
+                    },
                     Err(error) => {
                         // Out of file handles, most likely: those who are here go on.
                         tracing::warn!(%error, "cannot accept a connection");
@@ -159,13 +170,16 @@ impl Gateway {
 
 impl Serving {
     /// Begins to serve a connection, on a worker where there are some.
-    fn begin(&self, stream: TcpStream, workers: Option<&Workers>, phase: watch::Receiver<Phase>) {
+    fn begin(&self, stream: TcpStream, workers: Option<&Workers>, phase: watch::Receiver<Phase>, place: Place) {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY");
         }
         let serving = self.clone();
         let Some(workers) = workers else {
-            tokio::spawn(serving.connection(stream, phase));
+            tokio::spawn(async move {
+                serving.connection(stream, phase).await;
+                drop(place);
+            });
             return;
         };
         match stream.into_std() {
@@ -174,6 +188,7 @@ impl Serving {
                     Ok(stream) => serving.connection(stream, phase).await,
                     Err(error) => tracing::warn!(%error, "cannot take over a connection"),
                 }
+                drop(place);
             }),
             Err(error) => tracing::warn!(%error, "cannot hand a connection over"),
         }

@@ -65,7 +65,7 @@ impl Awaited {
         }
     }
 
-    fn answer(&self, head: Head) -> Result<Answer, Malformed> {
+    fn answer(&self, mut head: Head) -> Result<Answer, Malformed> {
         let length = length(&head)?;
         let never = matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let body = if self.bodiless || never { Body::none() } else { length };
@@ -74,7 +74,9 @@ impl Awaited {
             values.flat_map(|value| value.split(',')).any(|part| part.trim().eq_ignore_ascii_case(word))
         };
         let keeps_alive = if head.is_http11 { !said("close") } else { said("keep-alive") };
-        Ok(Answer { status: head.status, keeps_alive, body, headers: head.headers })
+        // Chunks count before a length (RFC 9112, 6.3); but who says both may mean another end than was read to.
+        let is_sure = !head.headers.contains_key(TRANSFER_ENCODING) || head.headers.remove(CONTENT_LENGTH).is_none();
+        Ok(Answer { status: head.status, keeps_alive: keeps_alive && is_sure, body, headers: head.headers })
     }
 }
 
@@ -129,9 +131,6 @@ fn parse(buffer: &mut BytesMut) -> Result<Option<Head>, Malformed> {
 fn length(head: &Head) -> Result<Body, Malformed> {
     let mut codings = head.headers.get_all(TRANSFER_ENCODING).iter();
     if let Some(coding) = codings.next() {
-        if head.headers.contains_key(CONTENT_LENGTH) {
-            return Err(Malformed::Length("both content-length and transfer-encoding"));
-        }
         if !head.is_http11 || codings.next().is_some() || !coding.as_bytes().eq_ignore_ascii_case(b"chunked") {
             return Err(Malformed::Length("an unknown transfer-encoding"));
         }

@@ -11,6 +11,8 @@
 //! memory, one warning is given, and it catches up by itself. Everything that is acknowledged
 //! (documents, climbs) is committed before the call returns, or the call says that it was not.
 //!
+//! What replicas share among themselves is apart from all that: [`shared`].
+//!
 //! *Invariant:* prompts, answers and keys never come here; keys only as salted hashes.
 //! *Boundary:* knows `core` only. Whoever drives an engine hands its records to [`Store::feed`].
 
@@ -30,6 +32,7 @@ mod page;
 mod requests;
 mod rollup;
 mod sessions;
+pub mod shared;
 mod writer;
 
 use std::future::Future;

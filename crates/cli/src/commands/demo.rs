@@ -16,23 +16,25 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
-use steadfast_api::{Api, Control};
+use steadfast_api::{Api, Configuration as _};
 use steadfast_core::breaker::State;
 use steadfast_engine::Engine;
 use steadfast_fake::Fake;
 use steadfast_gateway::{Gateway, Settings};
+use steadfast_store::{Address, Options, Store};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use self::scene::{CALM, SCENES};
-use self::screen::{Breaker, Screen, View, by, percent};
+use self::screen::{Breaker, View, by, percent};
 use self::tally::{Tail, Tally};
 use super::{data, environment, talk};
 use crate::cli::SourceArgs;
-use crate::decisions;
+use crate::screen::Screen;
+use crate::{control, decisions};
 
 /// How long to show, and to whom.
 #[derive(Args, Debug)]
@@ -151,9 +153,11 @@ impl Stage {
         SCENES[0].play(&fake)?;
         let log = log_path();
         let listen = sources.listen.as_deref().unwrap_or("127.0.0.1:0");
-        let engine = Engine::start(scene::config(&fake, listen, &log)?)?;
+        let script = scene::Script::of(&fake, listen, &log);
+        let engine = Engine::start(script.load(&Value::Null).map_err(|problems| anyhow!("{problems}"))?.config)?;
         let settings = Settings { drain: Duration::from_secs(1), ..Settings::default() };
-        let api = Api::new(Control::new(Arc::clone(&engine)), []);
+        let store = Store::open(Options::new(Address::sqlite(":memory:"), 1)).context("cannot open a store")?;
+        let api = Api::new(control::start(Arc::clone(&engine), store, Arc::new(script)).await, []);
         let gateway = Gateway::bind(Arc::clone(&engine), settings).await?.with_api(api);
         let address = gateway.address();
         let (stop, stopped) = oneshot::channel();
@@ -189,7 +193,7 @@ impl Stage {
         let tally = lock(&self.tally);
         let elapsed = self.began.elapsed();
         let view = View { url, elapsed, scene, tally: &tally, breakers: &breakers, began_ms: self.began_ms };
-        screen.show(&view).context("cannot draw")
+        screen.show(|rows| screen::draw(&view, rows)).context("cannot draw")
     }
 
     /// The newest decisions as lines, oldest first.

@@ -93,6 +93,9 @@ fn examine(args: &DoctorArgs, sources: &SourceArgs, report: &mut Report) -> anyh
     report.add(checks::log(&config, &environment))?;
     // The log that `serve` would write is the one to wait at.
     let _ = decisions::with_default(&mut config, &environment);
+    if let Some(finding) = checks::shared(&config) {
+        report.add(finding)?;
+    }
     for finding in checks::endpoints(&config) {
         report.add(finding)?;
     }

@@ -7,16 +7,16 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use clap::Args;
-use steadfast_api::{Api, Control};
+use steadfast_api::{Api, Control, ReloadError};
 use steadfast_config::{Config, Credential};
 use steadfast_engine::Engine;
-use steadfast_gateway::{Gateway, Settings, Workers};
+use steadfast_gateway::{CONNECTIONS_MAX, Gateway, Settings, Workers};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{config_path, environment, load, load_or_refuse, report, talk};
+use super::{config_path, load_or_refuse, report, talk};
 use crate::cli::SourceArgs;
-use crate::decisions;
+use crate::control::{self, AsFlagsSay, add_log};
 
 /// How to serve.
 #[derive(Args, Debug)]
@@ -27,6 +27,9 @@ pub(crate) struct ServeArgs {
     /// The largest request body, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     body_max: u16,
+    /// The most connections of clients at once; more are refused. Fewer where the system allows fewer open files
+    #[arg(long, value_name = "NUMBER", default_value_t = CONNECTIONS_MAX)]
+    connections_max: usize,
     /// Write no decision log where the configuration names none; `steadfast why` has nothing to tell then
     #[arg(long)]
     no_log: bool,
@@ -68,26 +71,34 @@ async fn serve(
     sources: &SourceArgs,
     config: Config,
     known: Option<Modified>,
-    control: &Handle,
+    runtime: &Handle,
 ) -> anyhow::Result<Arc<Engine>> {
     let engine = Engine::start(config)?;
     let settings = Settings {
         body_bytes_max: usize::from(args.body_max) * 1024 * 1024,
         drain: Duration::from_secs(args.drain),
+        connections_max: args.connections_max.min(connections_possible()),
         ..Settings::default()
     };
-    let api = {
-        let _runtime = control.enter();
-        Api::new(Control::new(Arc::clone(&engine)), [])
-    };
+    let store = control::open_store(&engine.snapshot().config).context("cannot open the store")?;
+    let configuration = Arc::new(AsFlagsSay { sources: sources.clone(), no_log: args.no_log });
+    let starting = control::start(Arc::clone(&engine), store.clone(), configuration);
+    let (control, api) = runtime
+        .spawn(async move {
+            let control = starting.await;
+            let api = Api::new(control.clone(), []);
+            (control, api)
+        })
+        .await
+        .context("cannot start the control API")?;
     let gateway = Gateway::bind(Arc::clone(&engine), settings).await?.with_api(api);
     let workers = Workers::start().context("cannot start the threads that serve")?;
     let stop = stop_signal()?;
     talk(&greeting(&gateway, &engine));
-    let reloads = reload_on_change(Arc::clone(&engine), sources.clone(), known, args.no_log);
-    let reloads = tokio::spawn(reloads);
+    let reloads = tokio::spawn(reload_on_change(control, sources.clone(), known));
     gateway.serve_on(workers, stop).await;
     reloads.abort();
+    store.close().await;
     Ok(engine)
 }
 
@@ -123,16 +134,6 @@ fn greeting(gateway: &Gateway, engine: &Engine) -> String {
     )
 }
 
-/// Where no log is configured, the usual one is written, unless that is not wanted or cannot be.
-fn add_log(config: &mut Config, no_log: bool) {
-    if no_log {
-        return;
-    }
-    if let Err(error) = decisions::with_default(config, &environment()) {
-        tracing::warn!("there will be no decision log: {error:#}");
-    }
-}
-
 /// The first Ctrl-C or SIGTERM asks politely; the second ends the process.
 fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
@@ -155,7 +156,7 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Loads the configuration again on SIGHUP and when the file changed. A bad one is refused, and
 /// the one in force stays.
-async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, mut known: Option<Modified>, no_log: bool) {
+async fn reload_on_change(control: Control, sources: SourceArgs, mut known: Option<Modified>) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     let mut looked = known.clone();
     let mut there = true;
@@ -178,27 +179,18 @@ async fn reload_on_change(engine: Arc<Engine>, sources: SourceArgs, mut known: O
         }
         there = true;
         known = now;
-        // Reading files blocks: not on a thread that serves.
-        let sources = sources.clone();
-        let loaded = tokio::task::spawn_blocking(move || load(&sources)).await;
-        let Ok(loaded) = loaded else { continue };
-        match loaded {
-            Err(problems) => {
+        let listen = control.engine().snapshot().config.listen;
+        match control.reload().await {
+            Err(ReloadError::Problems(problems)) => {
                 report(&problems);
                 tracing::warn!("the new configuration is refused; the one before stays in force");
             }
+            Err(error) => tracing::warn!(%error, "the new configuration is refused; the one before stays"),
             Ok(loaded) => {
                 report(&loaded.warnings);
-                let mut config = loaded.config;
-                add_log(&mut config, no_log);
-                let listen = config.listen;
-                let moved = listen != engine.snapshot().config.listen;
-                match engine.reload(config) {
-                    Ok(()) => tracing::info!("configuration reloaded"),
-                    Err(error) => tracing::warn!(%error, "the new configuration is refused; the one before stays"),
-                }
-                if moved {
-                    tracing::warn!(%listen, "`listen` changes with a restart only");
+                tracing::info!("configuration reloaded");
+                if loaded.config.listen != listen {
+                    tracing::warn!(listen = %loaded.config.listen, "`listen` changes with a restart only");
                 }
             }
         }
@@ -213,6 +205,19 @@ fn modified(sources: &SourceArgs) -> Option<Modified> {
     let path = config_path(sources)?;
     let meta = std::fs::metadata(&path).ok()?;
     Some((path, meta.modified().ok()?, meta.len()))
+}
+
+/// How many clients there are files for: each may need a connection to a provider too, and the log, the store and
+/// the runtime some of their own. The process takes as many as it may have.
+#[cfg(unix)]
+fn connections_possible() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const OWN_FILES: u64 = 64;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    let files = if raised { maximum } else { current };
+    let clients = files.map_or(u64::MAX, |files| files.saturating_sub(OWN_FILES) / 2).max(1);
+    usize::try_from(clients).unwrap_or(usize::MAX)
 }
 
 /// Talk about what happens goes to stderr; `RUST_LOG` sets how much.

@@ -10,8 +10,10 @@ mod fake;
 mod secrets;
 mod serve;
 mod setup;
+mod shared;
 mod simulate;
 mod tls;
+mod watch;
 mod why;
 
 use std::fs;

@@ -87,7 +87,7 @@ impl Server {
     }
 
     #[track_caller]
-    fn until(&self, what: &str, holds: impl Fn() -> bool) {
+    pub(crate) fn until(&self, what: &str, holds: impl Fn() -> bool) {
         let began = Instant::now();
         while !holds() {
             assert!(began.elapsed() < LIMIT, "it never came to `{what}`:\n{}", self.said());

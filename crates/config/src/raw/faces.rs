@@ -83,6 +83,8 @@ section! {
     RawShared {
         /// `"redis://…"` or `"rediss://…"`, as text or as `{ env = "NAME" }`. Default: none, in memory.
         url: TextOrRef,
+        /// What every key there begins with. Default `"steadfast"`; replicas with another one share nothing with these.
+        prefix: String,
     }
 }
 

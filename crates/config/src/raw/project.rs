@@ -13,6 +13,9 @@ section! {
         /// The keys that clients of this project send: `[{ env = "NAME" }, { file = "path" }]`. Default: none,
         /// so the project is named by a header.
         keys: Vec<SecretRef>,
+        /// Keys by their SHA-256, in hexadecimal: the control API hands keys out and keeps only this of them.
+        /// Default: none.
+        key_hashes: Vec<String>,
         /// How much money it may spend. Default: no limit.
         spend: RawSpend,
         /// How fast it may go. Default: no limit.
@@ -36,10 +39,13 @@ section! {
 }
 
 section! {
-    /// Requests, refused before the call when there are too many.
+    /// Requests, refused before the call when there are too many: never more in any sixty seconds.
     RawRate {
-        /// Requests per minute. Default: no limit.
+        /// Requests per minute of the whole project. Default: no limit.
         requests_per_minute: u32,
+        /// Requests per minute of each agent in it: by the agent's name where the client sends one, else by
+        /// its session. Default: no limit.
+        per_agent: u32,
     }
 }
 

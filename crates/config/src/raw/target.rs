@@ -27,6 +27,8 @@ section! {
         /// A question asked on a timer, to notice an outage before a user does. Default: none, because
         /// not every provider has a free path to ask.
         health: RawHealth,
+        /// How fast it may be asked. Default: no limit but the one it tells itself.
+        rate: RawEndpointRate,
         /// Speak HTTP/2. Default `false`: a stream with a connection of its own dies alone.
         http2: bool,
         /// Whether an endpoint that speaks `openai` knows the responses API. Default `true`; with `false`, clients
@@ -42,6 +44,17 @@ section! {
         path: String,
         /// How often. Default `"30s"`: noticed within a minute, and no load to speak of.
         every: Wait,
+    }
+}
+
+section! {
+    /// Attempts, sent elsewhere or waited for before the call when there are too many.
+    RawEndpointRate {
+        /// Attempts per minute, of all projects together: never more in any sixty seconds. Default: no limit.
+        requests_per_minute: u32,
+        /// Whether what the provider says about its own limits counts too (`x-ratelimit-remaining-*`,
+        /// `anthropic-ratelimit-*-remaining` and their resets). Default `true`; `false` for one that says it wrongly.
+        learn: bool,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use steadfast_core::breaker;
 use steadfast_core::policy::Policy;
 
+use super::projects::requests_per_minute;
 use super::{Vault, missing};
 use crate::config::{Credential, Dialect, Endpoint, Health};
 use crate::models::{self, Provider};
@@ -120,6 +121,13 @@ fn described(
         credential,
         headers: headers(raw.headers.as_ref(), at, report, vault),
         health: health(raw, at, report),
+        requests_per_minute: requests_per_minute(
+            "requests_per_minute",
+            raw.rate.as_ref().and_then(|rate| rate.requests_per_minute),
+            &at.key("rate"),
+            report,
+        ),
+        learns_limits: raw.rate.as_ref().and_then(|rate| rate.learn).unwrap_or(true),
         http2: raw.http2.unwrap_or(false),
         responses: raw.responses.unwrap_or(true),
         breaker: strictest.breaker,
@@ -149,6 +157,8 @@ fn implied(provider: &Provider, strictest: &Strictest, at: &Path, report: &Repor
         credential,
         headers: Vec::new(),
         health: None,
+        requests_per_minute: None,
+        learns_limits: true,
         http2: false,
         responses: true,
         breaker: strictest.breaker,

@@ -10,7 +10,7 @@ use steadfast_core::policy::Policy;
 use super::models::{Catalogued, member_chain};
 use super::policies::Policies;
 use super::{Vault, missing};
-use crate::config::{Agent, Alerts, Council, DecisionLog, Endpoint, Member, Service, Store};
+use crate::config::{Agent, Alerts, Council, DecisionLog, Endpoint, Member, Service, Shared, Store};
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::RawConfig;
@@ -223,9 +223,10 @@ pub(super) fn store(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> 
     }
 }
 
-pub(super) fn shared(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Secret> {
+pub(super) fn shared(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Shared> {
+    let raw = raw.shared.as_ref()?;
     let at = Path::of("shared").key("url");
-    let url = vault.text(raw.shared.as_ref()?.url.as_ref()?, &at, report)?;
+    let url = vault.text(raw.url.as_ref()?, &at, report)?;
     if !["redis://", "rediss://"]
         .iter()
         .any(|scheme| url.expose().strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()))
@@ -233,7 +234,12 @@ pub(super) fn shared(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) ->
         let what = format!("`{}` is nothing to share through", secret::mask_url(url.expose()));
         report.refuse(&at, what, "\"redis://127.0.0.1:6379\"");
     }
-    Some(url)
+    let prefix = raw.prefix.clone().unwrap_or_else(|| "steadfast".to_owned());
+    if prefix.is_empty() || prefix.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
+        let at = Path::of("shared").key("prefix");
+        report.refuse(&at, "`prefix` is empty or has blanks in it", "a word such as \"steadfast\"");
+    }
+    Some(Shared { url, prefix })
 }
 
 pub(super) fn keep_days(raw: &RawConfig, report: &Report<'_>) -> u32 {

@@ -47,21 +47,28 @@ fn project(
     report: &Report<'_>,
 ) -> Project {
     let policy = policies.named(raw.policy.as_deref().unwrap_or("default"), &at.key("policy"), report);
-    let requests_per_minute = raw.rate.as_ref().and_then(|rate| rate.requests_per_minute);
-    if requests_per_minute == Some(0) {
-        let at = at.key("rate").key("requests_per_minute");
-        report.refuse(&at, "`requests_per_minute` is 0, which refuses everything", "leave it out for no limit");
-    }
+    let rate = |key: &str, written: Option<u32>| requests_per_minute(key, written, &at.key("rate"), report);
     Project {
         name: name.to_owned(),
         policy,
         keys,
+        key_hashes: key_hashes(raw, at, report),
         usd_micros_per_day: raw.spend.as_ref().and_then(|spend| spend.usd_per_day).map(|usd| usd.micros),
         usd_micros_per_session: raw.spend.as_ref().and_then(|spend| spend.usd_per_session).map(|usd| usd.micros),
-        requests_per_minute,
+        requests_per_minute: rate("requests_per_minute", raw.rate.as_ref().and_then(|rate| rate.requests_per_minute)),
+        requests_per_minute_per_agent: rate("per_agent", raw.rate.as_ref().and_then(|rate| rate.per_agent)),
         chain: raw.chain.as_deref().map(shared),
         enabled: raw.enabled.unwrap_or(true),
     }
+}
+
+/// A limit that lets something through.
+pub(super) fn requests_per_minute(key: &str, written: Option<u32>, at: &Path, report: &Report<'_>) -> Option<u32> {
+    if written == Some(0) {
+        let what = format!("`{key}` is 0, which refuses everything");
+        report.refuse(&at.key(key), what, "leave it out for no limit");
+    }
+    written
 }
 
 /// A project's keys. One key belongs to one project, or nobody could tell who is calling.
@@ -84,6 +91,32 @@ fn keys(
         keys.push(key);
     }
     keys
+}
+
+/// The hashes of keys that were handed out.
+fn key_hashes(raw: &RawProject, at: &Path, report: &Report<'_>) -> Vec<[u8; 32]> {
+    let mut hashes = Vec::new();
+    for (index, written) in raw.key_hashes.iter().flatten().enumerate() {
+        match hash(written) {
+            Some(hash) => hashes.push(hash),
+            None => {
+                let at = at.key("key_hashes").index(index);
+                report.refuse(&at, "this is not the SHA-256 of a key", "64 hexadecimal digits");
+            }
+        }
+    }
+    hashes
+}
+
+fn hash(written: &str) -> Option<[u8; 32]> {
+    if written.len() != 64 || !written.is_ascii() {
+        return None;
+    }
+    let mut hash = [0; 32];
+    for (byte, at) in hash.iter_mut().zip((0..).step_by(2)) {
+        *byte = u8::from_str_radix(&written[at..at + 2], 16).ok()?;
+    }
+    Some(hash)
 }
 
 fn rule(raw: &RawRule, at: &Path, report: &Report<'_>) -> Option<UserRule> {

@@ -10,7 +10,7 @@ use steadfast_core::policy::{Policy, Step, StepRule};
 use steadfast_core::route::Model;
 
 use crate::clients::Client;
-use crate::config::{Alerts, Config, Credential, Endpoint, Project, Store, Traces};
+use crate::config::{Alerts, Config, Council, Credential, Endpoint, Project, Store, Traces};
 use crate::node::Value;
 use crate::raw::AS_IT_IS;
 use crate::read::Words;
@@ -58,31 +58,7 @@ pub(super) fn tree(config: &Config) -> Value {
                 )
             })),
         ),
-        (
-            "council",
-            config.council.as_ref().map(|council| {
-                let member = council.members.iter().map(|member| {
-                    let known = [
-                        ("model", Some(Value::text(&*member.model))),
-                        ("fallback", member.fallback.as_deref().map(texts)),
-                        ("prompt", member.prompt.as_deref().map(Value::text)),
-                    ];
-                    (member.name.clone(), Value::table(known))
-                });
-                let tools = council
-                    .tools
-                    .iter()
-                    .map(|(name, parts)| (name.clone(), Value::table([("command", Some(command(parts)))])));
-                Value::table([
-                    ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
-                    ("policy", Some(Value::text(&*council.policy.name))),
-                    ("metrics", council.metrics.as_deref().map(Value::text)),
-                    ("tool_timeout", Some(wait(council.tool_timeout))),
-                    ("member", Some(Value::named(member))),
-                    ("tools", (!council.tools.is_empty()).then(|| Value::named(tools))),
-                ])
-            }),
-        ),
+        ("council", config.council.as_ref().map(council)),
         (
             "store",
             Some(Value::table([
@@ -93,7 +69,10 @@ pub(super) fn tree(config: &Config) -> Value {
         ),
         (
             "shared",
-            config.shared.as_ref().map(|url| Value::table([("url", Some(Value::text(mask_url(url.expose()))))])),
+            config.shared.as_ref().map(|shared| {
+                let url = Some(Value::text(mask_url(shared.url.expose())));
+                Value::table([("url", url), ("prefix", Some(Value::text(&*shared.prefix)))])
+            }),
         ),
         (
             "log",
@@ -113,6 +92,27 @@ pub(super) fn tree(config: &Config) -> Value {
     let top =
         [("listen", Some(Value::text(config.listen.to_string()))), ("enabled", Some(Value::Boolean(config.enabled)))];
     Value::table(top.into_iter().chain(tables))
+}
+
+fn council(council: &Council) -> Value {
+    let member = council.members.iter().map(|member| {
+        let known = [
+            ("model", Some(Value::text(&*member.model))),
+            ("fallback", member.fallback.as_deref().map(texts)),
+            ("prompt", member.prompt.as_deref().map(Value::text)),
+        ];
+        (member.name.clone(), Value::table(known))
+    });
+    let server = |parts: &[String]| Value::table([("command", Some(command(parts)))]);
+    let tools = council.tools.iter().map(|(name, parts)| (name.clone(), server(parts)));
+    Value::table([
+        ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
+        ("policy", Some(Value::text(&*council.policy.name))),
+        ("metrics", council.metrics.as_deref().map(Value::text)),
+        ("tool_timeout", Some(wait(council.tool_timeout))),
+        ("member", Some(Value::named(member))),
+        ("tools", (!council.tools.is_empty()).then(|| Value::named(tools))),
+    ])
 }
 
 fn alerts(alerts: &Alerts) -> Option<Value> {
@@ -243,6 +243,15 @@ fn endpoint(endpoint: &Endpoint) -> Value {
         ("url", Some(Value::text(endpoint.url.as_str()))),
         ("key", key),
         ("headers", (!endpoint.headers.is_empty()).then(|| Value::named(headers))),
+        (
+            "rate",
+            (endpoint.requests_per_minute.is_some() || !endpoint.learns_limits).then(|| {
+                Value::table([
+                    ("requests_per_minute", endpoint.requests_per_minute.map(|rate| whole(rate.into()))),
+                    ("learn", (!endpoint.learns_limits).then_some(Value::Boolean(false))),
+                ])
+            }),
+        ),
         ("http2", endpoint.http2.then_some(Value::Boolean(true))),
         ("responses", (!endpoint.responses).then_some(Value::Boolean(false))),
         (
@@ -285,11 +294,20 @@ fn model(model: &Model, config: &Config) -> Value {
     ])
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn project(project: &Project) -> Value {
     let limited = project.usd_micros_per_day.is_some() || project.usd_micros_per_session.is_some();
     Value::table([
         ("policy", Some(Value::text(&*project.policy.name))),
         ("keys", (!project.keys.is_empty()).then(|| Value::list(project.keys.iter().map(|_| Value::text(MASK))))),
+        (
+            "key_hashes",
+            (!project.key_hashes.is_empty())
+                .then(|| Value::list(project.key_hashes.iter().map(|hash| Value::text(hex(hash))))),
+        ),
         (
             "spend",
             limited.then(|| {
@@ -301,7 +319,12 @@ fn project(project: &Project) -> Value {
         ),
         (
             "rate",
-            project.requests_per_minute.map(|rate| Value::table([("requests_per_minute", Some(whole(rate.into())))])),
+            (project.requests_per_minute.is_some() || project.requests_per_minute_per_agent.is_some()).then(|| {
+                Value::table([
+                    ("requests_per_minute", project.requests_per_minute.map(|rate| whole(rate.into()))),
+                    ("per_agent", project.requests_per_minute_per_agent.map(|rate| whole(rate.into()))),
+                ])
+            }),
         ),
         ("chain", project.chain.as_deref().map(texts)),
         ("enabled", Some(Value::Boolean(project.enabled))),

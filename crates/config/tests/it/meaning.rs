@@ -46,7 +46,8 @@ fn the_example_of_the_contract_loads_word_for_word() {
     assert_eq!(config.services["mail"].cooldown, secs(10));
     assert_eq!(&*config.council.unwrap().members[0].model, "claude-sonnet-4-5");
     assert_eq!(config.store.unwrap(), Store::Sqlite { path: "steadfast.db".to_owned() });
-    assert_eq!(config.shared.unwrap().expose(), "redis://127.0.0.1:6379");
+    let shared = config.shared.unwrap();
+    assert_eq!((shared.url.expose(), &*shared.prefix), ("redis://127.0.0.1:6379", "steadfast"));
     assert_eq!(config.decision_log.unwrap().rotate_bytes, 64 << 20);
     assert_eq!(config.admin_token.unwrap().expose(), "c");
     // What the example leaves open: two members without models, and a webhook of three dots.

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use super::suspicion::{Mark, Streak};
-use super::{Cause, Gate, Mode, Outcome, Override, Permit, Reason, Refusal, Role, Settings, State, Transition};
+use super::{Cause, Gate, Mode, News, Outcome, Override, Permit, Reason, Refusal, Role, Settings, State, Transition};
 use crate::backoff::Backoff;
 use crate::time::Instant;
 use crate::window::mix;
 
 /// A probe younger than this (most calls answer sooner) decides alone: nobody else is let through meanwhile.
 const VERDICT_SOON: Duration = Duration::from_secs(5);
+
+/// How long a replica goes by its own probes after they contradicted another's word.
+const KNOWS_BETTER: Duration = Duration::from_secs(60);
 
 /// Cooldowns spread by up to this share, so that the replicas of a fleet do not probe together.
 const COOLDOWN_JITTER: f64 = 0.1;
@@ -30,6 +33,10 @@ pub(super) struct Machine {
     pub(super) troubled_since: Option<Instant>,
     /// Refused for its health checks, whatever traffic says.
     unhealthy: bool,
+    /// Refused because another replica said so.
+    hearsay: bool,
+    /// Until then its own probes know better than another replica.
+    knows_better: Instant,
 }
 
 #[derive(Debug)]
@@ -58,6 +65,37 @@ impl Machine {
             streak: Streak::default(),
             troubled_since: None,
             unhealthy: false,
+            hearsay: false,
+            knows_better: Instant::ORIGIN,
+        }
+    }
+
+    pub(super) const fn trips(&self) -> u32 {
+        self.trips
+    }
+
+    pub(super) fn told(&mut self, settings: &Settings, news: News, now: Instant) -> Option<Transition> {
+        match (news, &self.phase) {
+            (News::Opened { .. }, Phase::Open { until }) if now < *until => None,
+            (News::Opened { .. }, _) if now < self.knows_better => None,
+            (News::Opened { left, trips }, _) => {
+                let from = self.state(now);
+                // Not all replicas at once, and for no longer than it could be by itself.
+                let spread = 1.0 + COOLDOWN_JITTER * self.rng.f64();
+                let until = now + left.min(settings.cooldown_max).min(Backoff::CAP_MAX).mul_f64(spread);
+                self.trips = self.trips.max(trips).max(1);
+                self.generation += 1;
+                self.phase = Phase::Open { until };
+                self.hearsay = true;
+                Some(Transition { from, to: State::Open { until }, reason: Reason::Told })
+            }
+            (News::Closed, Phase::Closed) => None,
+            (News::Closed, _) if self.unhealthy => None,
+            (News::Closed, _) => {
+                let from = self.state(now);
+                self.hearsay = false;
+                Some(Transition { from, reason: Reason::Told, ..self.close() })
+            }
         }
     }
 
@@ -181,7 +219,13 @@ impl Machine {
             Outcome::Failure | Outcome::Degraded => Some(self.trip(settings, Reason::ProbeFailed, hint, now)),
             Outcome::Success => {
                 *successes += 1;
-                (*successes >= settings.successes).then(|| self.close())
+                if *successes < settings.successes {
+                    return None;
+                }
+                if std::mem::take(&mut self.hearsay) {
+                    self.knows_better = now + KNOWS_BETTER;
+                }
+                Some(self.close())
             }
         }
     }
@@ -195,6 +239,7 @@ impl Machine {
     ) -> Transition {
         let from = self.state(now);
         let until = now + self.cooldown(settings, hint);
+        self.hearsay = false;
         self.trips = self.trips.saturating_add(1);
         self.generation += 1;
         self.phase = Phase::Open { until };

@@ -460,3 +460,64 @@ fn checks_reopen_a_breaker_that_is_being_probed() {
     assert_eq!(transition.reason.to_string(), "the health checks fail");
     assert_eq!(breaker.checked(Verdict::Unhealthy, until, now), None, "said once");
 }
+
+#[test]
+fn what_trips_in_one_replica_opens_in_the_other() {
+    let breaker = Breaker::new(Settings { cooldown_max: Duration::from_secs(60), ..settings() }, 1);
+    let at = Instant::from_millis;
+    let permit = breaker.admit(at(0)).unwrap();
+    let news = News::Opened { left: Duration::from_secs(10), trips: 2 };
+    let transition = breaker.told(news, at(1_000)).expect("it opens");
+    assert_eq!((transition.from, transition.reason), (State::Closed, Reason::Told));
+    assert!(breaker.is_open(at(10_999)) && !breaker.is_open(at(12_001)), "as long as there, give or take a tenth");
+    assert_eq!(breaker.trips(), 2);
+    assert_eq!(breaker.record(permit, Outcome::Success, None, at(2_000)), None, "older results count nowhere");
+    assert_eq!(breaker.told(news, at(2_000)), None, "it is open already");
+    let closed = breaker.told(News::Closed, at(3_000)).expect("it closes");
+    assert_eq!((closed.to, breaker.trips()), (State::Closed, 0));
+    assert_eq!(breaker.told(News::Closed, at(3_000)), None);
+    let forever = News::Opened { left: Duration::MAX, trips: u32::MAX };
+    breaker.told(forever, at(4_000));
+    assert!(!breaker.is_open(at(4_000 + 67_000)), "nobody's word opens it for longer than it could itself");
+}
+
+#[test]
+fn own_probes_count_more_than_what_others_say() {
+    let breaker = Breaker::new(settings(), 1);
+    let at = |secs: u64| Instant::from_millis(secs * 1000);
+    let news = News::Opened { left: Duration::from_secs(1), trips: 1 };
+    assert!(breaker.told(news, at(0)).is_some());
+    let mut closed = None;
+    for second in 2..20 {
+        let probe = breaker.admit(at(second)).unwrap();
+        closed = closed.or(breaker.record(probe, Outcome::Success, None, at(second)));
+    }
+    assert_eq!(closed.map(|closed| closed.reason), Some(Reason::ProbesSucceeded));
+    assert_eq!(breaker.told(news, at(20)), None, "the other's way there may be broken");
+    assert!(breaker.told(news, at(90)).is_some(), "a minute later it listens again");
+}
+
+proptest::proptest! {
+    /// Whatever is told and done in any order: an open breaker opens for no longer than it may, and comes back.
+    #[test]
+    fn news_never_shut_an_endpoint_for_good(steps in proptest::collection::vec((0u64..20_000, 0u8..5, 0u64..1_000_000), 0..100)) {
+        let breaker = Breaker::new(settings(), 1);
+        let longest = settings().cooldown_max.mul_f64(1.1).max(settings().lease);
+        let mut now = Instant::ORIGIN;
+        for (pause, step, left) in steps {
+            now = now + Duration::from_millis(pause);
+            match step {
+                0 => _ = breaker.told(News::Opened { left: Duration::from_millis(left), trips: 3 }, now),
+                1 => _ = breaker.told(News::Closed, now),
+                step => {
+                    if let Ok(permit) = breaker.admit(now) {
+                        let outcome = if step == 2 { Outcome::Failure } else { Outcome::Success };
+                        breaker.record(permit, outcome, None, now);
+                    }
+                }
+            }
+            let rested = now + longest + Duration::from_millis(1);
+            proptest::prop_assert!(!breaker.is_open(rested), "{:?}", breaker.state(rested));
+        }
+    }
+}

@@ -4,51 +4,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use super::phrase::head;
 use super::text::Text;
 
 /// Shorter and longer words are no codes.
 const WORD_BYTES: Range<usize> = 3..65;
-
-/// Fields whose value is an error code.
-const CODE_FIELDS: &[&str] = &[
-    "code",
-    "type",
-    "status",
-    "reason",
-    "error",
-    "err",
-    "kind",
-    "name",
-    "__type",
-    "errno",
-    "error_code",
-    "error_type",
-    "errorcode",
-    "errortype",
-    "err_code",
-    "errcode",
-    "error_name",
-    "exception",
-    "subcode",
-    "category",
-    "cause",
-    "ret",
-    "finish_reason",
-    "finishreason",
-    "native_finish_reason",
-    "stop_reason",
-    "stopreason",
-    "blockreason",
-    "block_reason",
-    "status_code",
-    "statuscode",
-    "x-amzn-errortype",
-    "x-ms-error-code",
-    "x-error-code",
-    "provider_error_code",
-    "resultcode",
-    "error_msg",
-];
 
 /// Every known code, by the hash of its letters and digits.
 #[derive(Default)]
@@ -68,7 +28,7 @@ impl Codes {
     pub(super) fn add(&mut self, code: &str, rule: u16) {
         let letters = code.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
         let letters: Box<[u8]> = letters.collect();
-        let hash = hash(letters.iter().copied());
+        let hash = hash(&letters);
         self.by_hash.entry(hash).or_default().push(Code { letters, rule, anywhere: is_identifier(code) });
     }
 
@@ -79,11 +39,12 @@ impl Codes {
         if !WORD_BYTES.contains(&word.len()) {
             return;
         }
-        let letters = || word.iter().copied().filter(|byte| !matches!(byte, b'_' | b'-'));
-        let Some(codes) = self.by_hash.get(&hash(letters())) else { return };
+        let mut buffer = [0; WORD_BYTES.end];
+        let letters = if shaped || word.contains(&b'-') { without_joints(word, &mut buffer) } else { word };
+        let Some(codes) = self.by_hash.get(&hash(letters)) else { return };
         // With hyphens it may be an ordinary compound: "rate-limit".
         let shaped = shaped && !word.contains(&b'-');
-        for code in codes.iter().filter(|code| letters().eq(code.letters.iter().copied())) {
+        for code in codes.iter().filter(|code| *code.letters == *letters) {
             report(code.rule, shaped && code.anywhere);
         }
     }
@@ -108,7 +69,51 @@ fn is_code_field(before: &[u8]) -> bool {
     let before = trim_end(before, is_quote);
     let name = before.iter().rev().take_while(|byte| is_word(**byte)).count();
     let name = &before[before.len() - name..];
-    CODE_FIELDS.iter().any(|field| field.as_bytes() == name)
+    is_code_name(name)
+}
+
+/// Whether the value of a field of this name is an error code.
+fn is_code_name(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"err"
+            | b"ret"
+            | b"code"
+            | b"kind"
+            | b"name"
+            | b"type"
+            | b"cause"
+            | b"errno"
+            | b"error"
+            | b"__type"
+            | b"reason"
+            | b"status"
+            | b"errcode"
+            | b"subcode"
+            | b"category"
+            | b"err_code"
+            | b"error_msg"
+            | b"errorcode"
+            | b"errortype"
+            | b"exception"
+            | b"error_code"
+            | b"error_name"
+            | b"error_type"
+            | b"resultcode"
+            | b"statuscode"
+            | b"stopreason"
+            | b"blockreason"
+            | b"status_code"
+            | b"stop_reason"
+            | b"block_reason"
+            | b"finishreason"
+            | b"x-error-code"
+            | b"finish_reason"
+            | b"x-ms-error-code"
+            | b"x-amzn-errortype"
+            | b"provider_error_code"
+            | b"native_finish_reason"
+    )
 }
 
 fn trim_end(bytes: &[u8], drop: impl Fn(u8) -> bool) -> &[u8] {
@@ -131,11 +136,23 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
+/// The letters and digits of a word.
+fn without_joints<'a>(word: &[u8], buffer: &'a mut [u8; WORD_BYTES.end]) -> &'a [u8] {
+    let mut len = 0;
+    for byte in word {
+        buffer[len] = *byte;
+        len += usize::from(!matches!(byte, b'_' | b'-'));
+    }
+    &buffer[..len]
+}
+
 /// Cheap, because what it finds is compared letter by letter.
-fn hash(letters: impl Iterator<Item = u8>) -> u64 {
-    let hash = letters.fold(7_u64, |hash, byte| hash.rotate_left(5) ^ u64::from(byte));
+fn hash(letters: &[u8]) -> u64 {
     // The map uses the highest bits.
-    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    let mix = |hash: u64, bytes: u64| (hash ^ bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let (blocks, rest) = letters.as_chunks();
+    let hash = blocks.iter().fold(7, |hash: u64, block| mix(hash.rotate_left(29), u64::from_le_bytes(*block)));
+    mix(hash.rotate_left(29), head(rest))
 }
 
 /// Passes on a key that is a hash already.
@@ -148,7 +165,7 @@ impl Hasher for Ready {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        self.0 ^= hash(bytes.iter().copied());
+        self.0 ^= hash(bytes);
     }
 
     fn write_u64(&mut self, hash: u64) {
@@ -166,9 +183,13 @@ mod tests {
         codes.add(code, 7);
         let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut found = false;
-        Words::new().read(&text, |span, shaped| {
-            codes.find(&text, &span, shaped, |_, anywhere| found |= is_code(&text.lower, &span, anywhere));
-        });
+        Words::new().read(
+            &text,
+            |_, _| {},
+            |span, shaped| {
+                codes.find(&text, &span, shaped, |_, anywhere| found |= is_code(&text.lower, &span, anywhere));
+            },
+        );
         found
     }
 

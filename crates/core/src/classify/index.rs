@@ -1,10 +1,12 @@
 //! Phrases by how they begin: which of them to try at a word.
 //!
-//! A word is looked up by its first eight bytes, by its first four and, where any phrase begins
+//! A word is looked up by its first seven bytes, by its first four and, where any phrase begins
 //! with less, by those. One bit dismisses most of them. What stands in a slot is tried in the order
 //! of its rank, and only as long as it could outrank the best so far.
 
-use super::phrase::{HEAD_BYTES, KEY_BYTES, Literal, Phrase, head};
+use std::collections::HashMap;
+
+use super::phrase::{ALWAYS_NOTE, HEAD_BYTES, KEY_BYTES, LONG_BYTES, Literal, Phrase, head};
 use super::text::Text;
 use super::words::Words;
 
@@ -13,8 +15,8 @@ const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 14;
 /// Bits that say whether anything begins so: a few for each slot.
 const KNOWN_BITS: u32 = 16;
-/// More phrases than there are.
-const PHRASES_MAX: usize = 8192;
+/// As many words of a usual text that something begins like.
+const CANDIDATES: usize = 64;
 
 /// How often a phrase is tried, and a word looked up, before the end of a text. A page that repeats
 /// its words proves no more by the hundredth, and the work stays linear.
@@ -24,47 +26,56 @@ const VISITS_MAX: u8 = 16;
 const TAIL_BYTES: usize = 1024;
 
 /// How many bytes a word is looked up by. Few begin with less than four: "ip", "hit", a digit.
-const WIDTHS: [usize; 5] = [HEAD_BYTES, KEY_BYTES, 3, 2, 1];
-const MASKS: [u64; 5] = [mask(HEAD_BYTES), mask(KEY_BYTES), mask(3), mask(2), mask(1)];
+const WIDTHS: [usize; 5] = [LONG_BYTES, KEY_BYTES, 3, 2, 1];
+const MASKS: [u64; 5] = [mask(LONG_BYTES), mask(KEY_BYTES), mask(3), mask(2), mask(1)];
 /// How many of them every word is looked up by.
 const COMMON_WIDTHS: usize = 2;
 /// Notes of one condition that an entry holds itself.
-const QUICK_NOTES: usize = 4;
+const QUICK_NOTES: usize = 8;
 
 /// Phrases by their beginnings.
 pub(super) struct Index {
     phrases: Vec<(u16, Phrase)>,
-    /// What the phrases need, one after another.
+    /// What the phrases need, as numbers of lists: how many, then which, one phrase after another.
     needs: Vec<u16>,
+    /// Lists of notes of which one must be there. Many phrases share one.
+    lists: Vec<Box<[u16]>>,
     /// Where the entries of each slot begin.
-    slots: Box<[u16]>,
+    slots: Box<[u16; SLOTS + 1]>,
     entries: Vec<Entry>,
     /// What follows the head of each entry.
     rests: Vec<Literal>,
     /// Bits for all beginnings.
-    known: Bits,
+    known: Box<Bits>,
     /// Bits for the first two bytes of beginnings that are shorter than a key.
-    short: Bits,
+    short: Box<Bits>,
 }
 
 /// A set of small numbers.
-type Bits = Box<[u64]>;
+type Bits = [u64; (1 << KNOWN_BITS) / 64];
 
 /// One beginning of a phrase. What rules most of them out stands here, packed so that it comes with
 /// one look into memory: to look up the phrase costs more than all the comparisons.
 struct Entry {
-    /// Its first bytes.
+    /// Its first bytes, and which of them count.
     head: u64,
+    mask: u64,
     /// The phrase's first condition, if it has few notes: one of them must be there.
-    quick: Option<[u16; QUICK_NOTES]>,
+    quick: [u16; QUICK_NOTES],
     rank: u32,
-    /// Where the conditions of the phrase stand.
+    /// Where the other conditions of the phrase stand.
     needs: u32,
     phrase: u16,
-    /// How many bytes of the head count.
-    len: u8,
     /// By which of the widths it is looked up.
     width: u8,
+}
+
+/// A word of a text that something begins like, and the entries to try there.
+struct Candidate {
+    head: u64,
+    at: u32,
+    first: u16,
+    end: u16,
 }
 
 impl Index {
@@ -73,12 +84,22 @@ impl Index {
         let mut phrases = Vec::new();
         let mut needs = Vec::new();
         let mut entries = Vec::new();
-        let mut short = vec![0; 1 << 10];
+        let mut lists: Vec<Box<[u16]>> = Vec::new();
+        let mut list_numbers = HashMap::new();
+        let mut short = Box::new([0; (1 << KNOWN_BITS) / 64]);
         for (owner, rank, pattern) in patterns {
             let Ok(phrase) = Phrase::new(pattern) else {
                 debug_assert!(false, "unusable pattern: {pattern}");
                 continue;
             };
+            let (quick, others) = quick(&phrase.needs);
+            let others = others.iter().map(|notes| {
+                *list_numbers.entry(notes.clone()).or_insert_with(|| {
+                    lists.push(notes.clone());
+                    lists.len() as u16 - 1
+                })
+            });
+            let others: Vec<u16> = others.collect();
             for start in &phrase.starts {
                 if start.len() < KEY_BYTES {
                     let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
@@ -87,73 +108,110 @@ impl Index {
                 let len = start.len().min(HEAD_BYTES);
                 let entry = Entry {
                     head: head(start),
-                    quick: quick(&phrase.needs),
+                    mask: mask(len),
+                    quick,
                     rank,
                     needs: needs.len() as u32,
                     phrase: phrases.len() as u16,
-                    len: len as u8,
                     // The widest that the beginning fills.
                     width: WIDTHS.iter().position(|width| len >= *width).unwrap_or_default() as u8,
                 };
                 entries.push((entry, Literal::new(start.get(HEAD_BYTES..).unwrap_or_default())));
             }
-            needs.push(phrase.needs.len() as u16);
-            needs.extend_from_slice(&phrase.needs);
+            needs.push(others.len() as u16);
+            needs.extend(others);
             phrases.push((owner, phrase));
         }
-        debug_assert!(phrases.len() <= PHRASES_MAX, "too many phrases");
+        debug_assert!(entries.len() <= usize::from(u16::MAX), "too many beginnings");
         entries.sort_by_key(|(entry, _)| (entry.slot(), std::cmp::Reverse(entry.rank)));
         let before = |slot: usize| entries.partition_point(|(entry, _)| entry.slot() < slot) as u16;
-        let slots = (0..=SLOTS).map(before).collect();
-        let mut known = vec![0; (1 << KNOWN_BITS) / 64];
+        let slots = Box::new(std::array::from_fn(before));
+        let mut known = Box::new([0; (1 << KNOWN_BITS) / 64]);
         entries.iter().for_each(|(entry, _)| set(&mut known, bit(entry.hash())));
         let (entries, rests) = entries.into_iter().unzip();
-        Self { phrases, needs, slots, entries, rests, known: known.into(), short: short.into() }
+        Self { phrases, needs, lists, slots, entries, rests, known, short }
     }
 
-    /// Calls `report` with every phrase above rank `best` whose beginning stands at a word of the
-    /// text. Where it returns the rank of a find, from then on only with those that outrank it.
+    /// Where phrases of this index may begin in a text of `len` bytes, to be told its words.
+    pub(super) fn candidates(&self, len: usize) -> Candidates<'_> {
+        // A short text is all tail: nothing of it is counted.
+        let visits = vec![0; if len > TAIL_BYTES { SLOTS } else { 0 }];
+        let tail = len.saturating_sub(TAIL_BYTES) as u32;
+        Candidates { index: self, list: Vec::with_capacity(CANDIDATES), visits, tail }
+    }
+
+    /// Where phrases of this index may begin in a text whose words are known.
+    pub(super) fn candidates_of(&self, text: &Text, words: &Words) -> Candidates<'_> {
+        let mut candidates = self.candidates(text.lower.len());
+        words.starts().iter().for_each(|at| candidates.add(*at, head(&text.lower[*at as usize..])));
+        candidates
+    }
+
+    /// Calls `report` with every phrase above rank `best` that begins at one of the candidates, where
+    /// it does, and the best rank so far; it returns the best from then on, as this does in the end.
     pub(super) fn find(
         &self,
         text: &Text,
         words: &Words,
+        candidates: &Candidates<'_>,
         best: u32,
-        report: impl FnMut(u16, &Phrase, &[u32], usize) -> Option<u32>,
-    ) {
+        report: impl FnMut(u16, &Phrase, usize, u32) -> u32,
+    ) -> u32 {
         let lower = text.lower.as_slice();
-        // A short text is all tail: nothing of it is counted.
-        let is_counted = lower.len() > TAIL_BYTES;
-        let mut search = Search {
-            index: self,
-            lower,
-            words,
-            best,
-            report,
-            tail: lower.len().saturating_sub(TAIL_BYTES),
-            tries: vec![0; if is_counted { self.phrases.len() } else { 0 }],
-            visits: vec![0; if is_counted { SLOTS } else { 0 }],
-            impossible: [0; PHRASES_MAX / 64],
-        };
-        for at in words.starts().iter().map(|at| *at as usize) {
-            let head = head(&lower[at..]);
-            for (width, mask) in MASKS.iter().enumerate().take(COMMON_WIDTHS) {
-                let hash = hash(head & mask);
-                if has(&self.known, bit(hash)) {
-                    search.visit(at, head, width, slot(hash));
-                }
-            }
-            if has(&self.short, (head & 0xffff) as usize) {
-                for (width, mask) in MASKS.iter().enumerate().skip(COMMON_WIDTHS) {
-                    search.visit(at, head, width, slot(hash(head & mask)));
-                }
-            }
-        }
+        let tail = candidates.tail as usize;
+        let tries = vec![0; if tail > 0 { self.phrases.len() } else { 0 }];
+        let settled = vec![None; self.lists.len()];
+        let mut search = Search { index: self, lower, words, best, report, tail, tries, settled };
+        candidates.list.iter().for_each(|candidate| search.visit(candidate));
+        search.best
     }
 
-    /// The conditions of an entry's phrase.
+    /// The conditions of an entry's phrase but the first.
     fn needs(&self, entry: &Entry) -> &[u16] {
         let (len, needs) = self.needs[entry.needs as usize..].split_first().unwrap_or((&0, &[]));
         &needs[..usize::from(*len)]
+    }
+}
+
+/// The words of a text that phrases begin like.
+pub(super) struct Candidates<'a> {
+    index: &'a Index,
+    list: Vec<Candidate>,
+    /// How often each slot was visited.
+    visits: Vec<u8>,
+    /// Where the end of the text begins.
+    tail: u32,
+}
+
+impl Candidates<'_> {
+    /// Adds a word by where it begins and its first bytes, if something begins like it.
+    #[inline(always)]
+    pub(super) fn add(&mut self, at: u32, head: u64) {
+        for mask in &MASKS[..COMMON_WIDTHS] {
+            let hash = hash(head & mask);
+            if has(&self.index.known, bit(hash)) {
+                self.push(at, head, slot(hash));
+            }
+        }
+        if has(&self.index.short, (head & 0xffff) as usize) {
+            MASKS[COMMON_WIDTHS..].iter().for_each(|mask| self.push(at, head, slot(hash(head & mask))));
+        }
+    }
+
+    fn push(&mut self, at: u32, head: u64, slot: usize) {
+        let (first, end) = (self.index.slots[slot], self.index.slots[slot + 1]);
+        if first == end {
+            return;
+        }
+        if at < self.tail
+            && let Some(visits) = self.visits.get_mut(slot)
+        {
+            if *visits >= VISITS_MAX {
+                return;
+            }
+            *visits += 1;
+        }
+        self.list.push(Candidate { head, at, first, end });
     }
 }
 
@@ -167,34 +225,22 @@ struct Search<'a, R> {
     report: R,
     /// Where the end of the text begins.
     tail: usize,
-    /// How often each phrase was tried and each slot visited.
+    /// How often each phrase was tried.
     tries: Vec<u8>,
-    visits: Vec<u8>,
-    /// Phrases that need a word which the text does not have.
-    impossible: [u64; PHRASES_MAX / 64],
+    /// Whether of each list of notes one is there, as far as it was asked.
+    settled: Vec<Option<bool>>,
 }
 
-impl<R: FnMut(u16, &Phrase, &[u32], usize) -> Option<u32>> Search<'_, R> {
-    /// Tries what stands in a slot at the word at `at`.
-    #[inline(never)]
-    fn visit(&mut self, at: usize, head: u64, width: usize, slot: usize) {
-        if at < self.tail
-            && let Some(visits) = self.visits.get_mut(slot)
-        {
-            if *visits >= VISITS_MAX {
-                return;
-            }
-            *visits += 1;
-        }
-        let index = self.index;
-        let first = usize::from(index.slots[slot]);
-        for (place, entry) in index.entries[first..usize::from(index.slots[slot + 1])].iter().enumerate() {
+impl<R: FnMut(u16, &Phrase, usize, u32) -> u32> Search<'_, R> {
+    /// Tries what begins like the word of a candidate.
+    fn visit(&mut self, candidate: &Candidate) {
+        let first = usize::from(candidate.first);
+        for (place, entry) in self.index.entries[first..usize::from(candidate.end)].iter().enumerate() {
             if entry.rank <= self.best {
                 break;
             }
-            let is_it = (entry.head ^ head) & entry.mask() == 0 && usize::from(entry.width) == width;
-            if is_it && entry.quick.is_none_or(|notes| self.words.has_any(notes)) {
-                self.consider(at, entry, first + place);
+            if (entry.head ^ candidate.head) & entry.mask == 0 && self.words.has_any(&entry.quick) {
+                self.consider(candidate.at as usize, entry, first + place);
             }
         }
     }
@@ -202,13 +248,12 @@ impl<R: FnMut(u16, &Phrase, &[u32], usize) -> Option<u32>> Search<'_, R> {
     /// Tries an entry, unless there is a cheaper way to tell that it is in vain.
     #[inline(never)]
     fn consider(&mut self, at: usize, entry: &Entry, place: usize) {
-        let phrase = usize::from(entry.phrase);
-        if has(&self.impossible, phrase) || !self.index.rests[place].stands_at(self.lower, at + HEAD_BYTES) {
+        if !self.index.rests[place].stands_at(self.lower, at + HEAD_BYTES)
+            || !self.index.needs(entry).iter().all(|list| self.is_met(usize::from(*list)))
+        {
             return;
         }
-        if !self.words.may_hold(self.index.needs(entry)) {
-            return set(&mut self.impossible, phrase);
-        }
+        let phrase = usize::from(entry.phrase);
         if at < self.tail
             && let Some(tries) = self.tries.get_mut(phrase)
         {
@@ -218,9 +263,14 @@ impl<R: FnMut(u16, &Phrase, &[u32], usize) -> Option<u32>> Search<'_, R> {
             *tries += 1;
         }
         let (owner, phrase) = &self.index.phrases[phrase];
-        if let Some(rank) = (self.report)(*owner, phrase, self.words.starts(), at) {
-            self.best = self.best.max(rank);
-        }
+        self.best = (self.report)(*owner, phrase, at, self.best);
+    }
+}
+
+impl<R> Search<'_, R> {
+    /// Whether of a list of notes one is there.
+    fn is_met(&mut self, list: usize) -> bool {
+        *self.settled[list].get_or_insert_with(|| self.words.has_one(&self.index.lists[list]))
     }
 }
 
@@ -229,22 +279,20 @@ impl Entry {
         hash(self.head & MASKS[usize::from(self.width)])
     }
 
-    fn mask(&self) -> u64 {
-        mask(usize::from(self.len))
-    }
-
     fn slot(&self) -> usize {
         slot(self.hash())
     }
 }
 
-/// The first of the lists of notes, if it is short enough to stand in an entry. Where there are
-/// fewer than fit, the first fills the rest.
-fn quick(needs: &[u16]) -> Option<[u16; QUICK_NOTES]> {
-    let (len, lists) = needs.split_first()?;
-    let notes = &lists[..usize::from(*len)];
-    let first = *notes.first()?;
-    (notes.len() <= QUICK_NOTES).then(|| std::array::from_fn(|index| notes.get(index).copied().unwrap_or(first)))
+/// The first of the lists of notes, if it is short enough to stand in an entry, and the others. Where
+/// there are fewer notes than fit, the first fills the rest; where there is none, one that always is.
+fn quick(needs: &[Box<[u16]>]) -> ([u16; QUICK_NOTES], &[Box<[u16]>]) {
+    match needs.split_first() {
+        Some((notes, others)) if notes.len() <= QUICK_NOTES => {
+            (std::array::from_fn(|index| notes.get(index).copied().unwrap_or(notes[0])), others)
+        }
+        _ => ([ALWAYS_NOTE as u16; QUICK_NOTES], needs),
+    }
 }
 
 fn pair(first: u8, second: u8) -> usize {
@@ -268,10 +316,11 @@ fn bit(hash: u64) -> usize {
     (hash >> (u64::BITS - KNOWN_BITS)) as usize
 }
 
-fn set(bits: &mut [u64], index: usize) {
-    bits[index / 64] |= 1 << (index % 64);
+fn set(bits: &mut Bits, index: usize) {
+    bits[index / 64 % bits.len()] |= 1 << (index % 64);
 }
 
-fn has(bits: &[u64], index: usize) -> bool {
-    bits.get(index / 64).is_some_and(|bits| bits >> (index % 64) & 1 != 0)
+#[inline]
+fn has(bits: &Bits, index: usize) -> bool {
+    bits[index / 64 % bits.len()] >> (index % 64) & 1 != 0
 }

@@ -15,7 +15,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 pub(super) use literal::{HEAD_BYTES, Literal, head};
-pub(super) use start::{BEYOND_NOTE, KEY_BYTES, NOTE_BITS, long_note, note};
+pub(super) use start::{ALWAYS_NOTE, BEYOND_NOTE, KEY_BYTES, LONG_BYTES, NOTE_BITS, long_note, note};
 
 /// Steps one try may take. The longest honest one takes some hundred.
 const STEPS_MAX: u32 = 6_000;
@@ -27,9 +27,8 @@ pub(super) struct Phrase {
     program: Box<[Step]>,
     /// How its matches begin.
     pub(super) starts: Vec<Vec<u8>>,
-    /// Notes of words that its matches hold further on: one of each list. The lists stand one after
-    /// another, each behind its length, because they are read more often than anything else.
-    pub(super) needs: Box<[u16]>,
+    /// Notes of words that its matches hold further on: one of each list.
+    pub(super) needs: Vec<Box<[u16]>>,
 }
 
 /// Why a pattern cannot be used.

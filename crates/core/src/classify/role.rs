@@ -48,6 +48,9 @@ const ASIDES: &[&str] = &[
 /// What announces the reason of what was said before it.
 const REASONS: &[&str] = &["as a result of ", "because ", "caused by ", "due to ", "owing to "];
 
+const ASIDES_ALIKE: [(u8, u8); 26] = alike(ASIDES);
+const REASONS_ALIKE: [(u8, u8); 26] = alike(REASONS);
+
 /// Whether the words at `span` are said in passing; `words` are where those of the text begin.
 pub(super) fn is_in_passing(lower: &[u8], words: &[u32], span: &Range<usize>) -> bool {
     let (before, rest) = words.split_at(words.partition_point(|at| (*at as usize) < span.start));
@@ -63,7 +66,7 @@ fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
             break;
         }
         // What is asked for politely is what a rule about advice looks for.
-        if says(&lower[at..], ASIDES) && lower[at..start] != *b"please " {
+        if says(&lower[at..], ASIDES, &ASIDES_ALIKE) && lower[at..start] != *b"please " {
             return true;
         }
         word = at;
@@ -73,14 +76,27 @@ fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
 
 fn is_explained(lower: &[u8], behind: &[u32], end: usize) -> bool {
     let near = behind.iter().map(|at| *at as usize).take_while(|at| *at < end + REASON_BYTES);
-    near.take_while(|at| !begins_sentence(lower, *at)).any(|at| says(&lower[at..], REASONS))
+    near.take_while(|at| !begins_sentence(lower, *at)).any(|at| says(&lower[at..], REASONS, &REASONS_ALIKE))
 }
 
-/// Whether the text begins with one of the marks.
-fn says(text: &[u8], marks: &[&str]) -> bool {
-    let first = text.first().copied().unwrap_or_default();
-    let alike = &marks[marks.partition_point(|mark| mark.as_bytes()[0] < first)..];
-    alike.iter().take_while(|mark| mark.as_bytes()[0] == first).any(|mark| text.starts_with(mark.as_bytes()))
+/// Whether the text begins with one of the marks; `alike` says which of them begin with a letter.
+fn says(text: &[u8], marks: &[&str], alike: &[(u8, u8); 26]) -> bool {
+    let Some(first @ b'a'..=b'z') = text.first() else { return false };
+    let (start, end) = alike[usize::from(first - b'a')];
+    start < end && marks[usize::from(start)..usize::from(end)].iter().any(|mark| text.starts_with(mark.as_bytes()))
+}
+
+/// Which of the marks begin with each letter.
+const fn alike(marks: &[&str]) -> [(u8, u8); 26] {
+    let mut alike = [(0, 0); 26];
+    let mut index = 0;
+    while index < marks.len() {
+        let letter = (marks[index].as_bytes()[0] - b'a') as usize;
+        let (start, end) = alike[letter];
+        alike[letter] = (if end == 0 { index as u8 } else { start }, index as u8 + 1);
+        index += 1;
+    }
+    alike
 }
 
 fn begins_sentence(lower: &[u8], at: usize) -> bool {

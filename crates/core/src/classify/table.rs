@@ -8,14 +8,18 @@ use std::ops::Range;
 
 use super::code::{Codes, is_code};
 use super::index::Index;
+use super::phrase::Phrase;
 use super::role;
-use super::rule::{self, Rule};
+use super::rule::{self, Rule, Weight};
 use super::text::Text;
 use super::wait::{WAITS, Wait};
 use super::words::Words;
 
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
+
+/// Every match that names a cause ranks above this.
+const CAUSE_RANK_MIN: u32 = (Weight::Cause as u32 * 32) << 16;
 
 /// A compiled table.
 pub(super) struct Table {
@@ -25,7 +29,10 @@ pub(super) struct Table {
     /// The statuses of each, next to each other because they are asked for often.
     statuses: Vec<&'static [u16]>,
     codes: Codes,
-    phrases: Index,
+    /// Phrases that name a cause. Once one is found, nothing that only names a class can decide.
+    causes: Index,
+    /// All other phrases.
+    classes: Index,
     waits: Index,
 }
 
@@ -49,18 +56,20 @@ impl Table {
     /// Compiles `rules` and the waits.
     pub(super) fn new(rules: Vec<&'static Rule>) -> Self {
         let mut codes = Codes::default();
-        let mut phrases = Vec::new();
+        let (mut causes, mut classes) = (Vec::new(), Vec::new());
         let mut ranks = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
             rule.codes.iter().for_each(|code| codes.add(code, index as u16));
             let rank = rank(rule.precedence(), index);
+            let phrases = if rule.weight >= Weight::Cause { &mut causes } else { &mut classes };
             phrases.extend(rule.texts.iter().map(|text| (index as u16, rank, *text)));
             ranks.push(rank);
         }
         let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
         let statuses = rules.iter().map(|rule| rule.statuses).collect();
-        Self { rules, ranks, statuses, codes, phrases: Index::new(phrases.into_iter()), waits: Index::new(waits) }
+        let [causes, classes] = [causes, classes].map(|phrases| Index::new(phrases.into_iter()));
+        Self { rules, ranks, statuses, codes, causes, classes, waits: Index::new(waits) }
     }
 
     /// Every rule, in the order of the table.
@@ -93,23 +102,25 @@ impl Table {
             }
             rank.max(best_rank)
         };
-        words.read(text, |word, shaped| {
+        let mut candidates = self.causes.candidates(text.lower.len());
+        let code = |word: Range<usize>, shaped| {
             self.codes.find(text, &word, shaped, |rule, anywhere| {
                 let may_be_best = self.ranks[usize::from(rule)] > best_rank;
                 if may_be_best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
                     best_rank = offer(rule, word.clone(), best_rank);
                 }
             });
-        });
-        self.phrases.find(text, &words, best_rank, |rule, phrase, words, at| {
-            if self.holds(rule, status)
-                && let Some(end) = phrase.end(&text.lower, words, at)
-            {
-                best_rank = offer(rule, at..end, best_rank);
-                return Some(best_rank);
-            }
-            None
-        });
+        };
+        words.read(text, |at, head| candidates.add(at, head), code);
+        let mut phrase = |rule, phrase: &Phrase, at, best_rank| {
+            let end = if self.holds(rule, status) { phrase.end(&text.lower, words.starts(), at) } else { None };
+            end.map_or(best_rank, |end| offer(rule, at..end, best_rank))
+        };
+        let best_rank = self.causes.find(text, &words, &candidates, best_rank, &mut phrase);
+        if best_rank < CAUSE_RANK_MIN {
+            let candidates = self.classes.candidates_of(text, &words);
+            self.classes.find(text, &words, &candidates, best_rank, &mut phrase);
+        }
         Found { best, words }
     }
 
@@ -117,18 +128,24 @@ impl Table {
     pub(super) fn matches(&self, text: &Text, status: Option<u16>) -> Vec<(&'static Rule, Range<usize>)> {
         let mut matches = Vec::new();
         let mut words = Words::new();
-        words.read(text, |word, shaped| {
-            self.codes.find(text, &word, shaped, |rule, anywhere| {
-                if self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
-                    matches.push((self.rules[usize::from(rule)], word.clone()));
-                }
+        words.read(
+            text,
+            |_, _| {},
+            |word, shaped| {
+                self.codes.find(text, &word, shaped, |rule, anywhere| {
+                    if self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
+                        matches.push((self.rules[usize::from(rule)], word.clone()));
+                    }
+                });
+            },
+        );
+        for phrases in [&self.causes, &self.classes] {
+            phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, at, _| {
+                let end = if self.holds(rule, status) { phrase.end(&text.lower, words.starts(), at) } else { None };
+                matches.extend(end.map(|end| (self.rules[usize::from(rule)], at..end)));
+                0
             });
-        });
-        self.phrases.find(text, &words, 0, |rule, phrase, words, at| {
-            let end = if self.holds(rule, status) { phrase.end(&text.lower, words, at) } else { None };
-            matches.extend(end.map(|end| (self.rules[usize::from(rule)], at..end)));
-            None
-        });
+        }
         matches.sort_by_key(|(rule, span)| (std::cmp::Reverse(rule.precedence()), span.start));
         matches
     }
@@ -136,13 +153,14 @@ impl Table {
     /// The waits a text states: index in the table of waits, and where the value stands.
     pub(super) fn waits(&self, text: &Text, found: &Found) -> Vec<(usize, Range<usize>)> {
         let mut waits = Vec::new();
-        self.waits.find(text, &found.words, 0, |wait, phrase, words, at| {
+        let words = &found.words;
+        self.waits.find(text, words, &self.waits.candidates_of(text, words), 0, |wait, phrase, at, _| {
             if waits.len() < WAITS_MAX
-                && let Some(value) = phrase.value(&text.lower, words, at)
+                && let Some(value) = phrase.value(&text.lower, words.starts(), at)
             {
                 waits.push((usize::from(wait), value));
             }
-            None
+            0
         });
         waits
     }

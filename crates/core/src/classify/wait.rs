@@ -230,6 +230,11 @@ pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, tabl
     Said { by_provider: stated, by_client: in_body(By::Client, &text.shown, &waits, now) }
 }
 
+/// How long until the moment that a header about a limit's reset states.
+pub(crate) fn reset_of(value: &str, now: Timestamp) -> Option<Duration> {
+    header::reset_value(value, Some(now)).filter(|wait| *wait <= WAIT_MAX)
+}
+
 /// Where a wait may be stated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::phrase::{BEYOND_NOTE, NOTE_BITS, head, long_note, note};
+use super::phrase::{ALWAYS_NOTE, BEYOND_NOTE, NOTE_BITS, head, long_note, note};
 use super::text::Text;
 
 /// Names of fields that are left out.
@@ -20,7 +20,9 @@ pub(super) struct Words {
 impl Words {
     /// None yet.
     pub(super) fn new() -> Self {
-        Self { starts: Vec::new(), noted: [0; NOTE_BITS / 64] }
+        let mut noted = [0; NOTE_BITS / 64];
+        noted[ALWAYS_NOTE / 64] |= 1 << (ALWAYS_NOTE % 64);
+        Self { starts: Vec::new(), noted }
     }
 
     /// Where they begin, in order.
@@ -28,10 +30,15 @@ impl Words {
         &self.starts
     }
 
-    /// Reads `text` once. Calls `report` with every word that may be a code, in which joints count
-    /// as letters, and whether it has the shape of one. Without that shape it stands where the value
-    /// of a field may.
-    pub(super) fn read(&mut self, text: &Text, mut report: impl FnMut(Range<usize>, bool)) {
+    /// Reads `text` once. Calls `word` with where each word begins and its first bytes; calls `code`
+    /// with every word that may be a code, in which joints count as letters, and whether it has the
+    /// shape of one. Without that shape it stands where the value of a field may.
+    pub(super) fn read(
+        &mut self,
+        text: &Text,
+        mut word: impl FnMut(u32, u64),
+        mut code: impl FnMut(Range<usize>, bool),
+    ) {
         let shown = text.shown.as_slice();
         self.starts.reserve(shown.len() / 4 + 1);
         let mut address_end = 0;
@@ -52,11 +59,13 @@ impl Words {
                     address_end = start + address_len(&shown[start..]);
                 } else if first == BEYOND && start >= address_end {
                     self.noted[BEYOND_NOTE / 64] |= 1 << (BEYOND_NOTE % 64);
-                    self.note(start, &text.lower);
+                    self.note(start, &text.lower, &mut word);
                 }
                 continue;
             }
-            let mut others = 0;
+            let small = small_len(&shown[at..]);
+            at += small;
+            let mut others = if small > 0 { SMALL } else { 0 };
             let mut next = 0;
             while let Some(byte) = shown.get(at) {
                 next = *byte;
@@ -70,16 +79,17 @@ impl Words {
             let is_field = matches!(next, b'"' | b'\'') && shown.get(at + 1) == Some(&b':');
             // The words of an address say nothing, nor do the names of fields that every error has.
             if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&text.lower[start..at])) {
-                // Every word may begin with a capital.
-                if others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0 {
-                    self.note(start, &text.lower);
+                // Every word may begin with a capital, and a number is one word.
+                let is_plain = others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0;
+                if is_plain || (first | others) == DIGIT {
+                    self.note(start, &text.lower, &mut word);
                 } else {
-                    self.note_parts(start..at, text);
+                    self.note_parts(start..at, text, &mut word);
                 }
             }
             let is_shaped = ((first & JOINT) | (others & (JOINT | CAPITAL))) != 0;
             if (is_shaped || before != 0) && !is_field {
-                report(start..at, is_shaped);
+                code(start..at, is_shaped);
             }
             before = 0;
         }
@@ -87,54 +97,50 @@ impl Words {
 
     /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
     /// `rate_limit` is none.
-    fn note_parts(&mut self, word: Range<usize>, text: &Text) {
+    fn note_parts(&mut self, parts: Range<usize>, text: &Text, word: &mut impl FnMut(u32, u64)) {
         let mut before = 0;
-        for at in word {
-            let class = CLASSES[usize::from(text.shown[at])];
-            if class == before && class != CAPITAL {
-                continue;
-            }
-            let begins = match class {
-                SMALL => before & (CAPITAL | JOINT) == 0,
-                CAPITAL => {
-                    before & (CAPITAL | JOINT) == 0 || text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase)
-                }
-                DIGIT => true,
-                _ => false,
+        let start = parts.start;
+        for (offset, byte) in text.shown[parts].iter().enumerate() {
+            let class = CLASSES[usize::from(*byte)];
+            let goes_on = match class {
+                SMALL => SMALL | CAPITAL | JOINT,
+                CAPITAL => CAPITAL | JOINT,
+                DIGIT => DIGIT,
+                _ => !0,
             };
+            let at = start + offset;
+            let begins = before & goes_on == 0 && class & (JOINT | HYPHEN) == 0
+                || class == CAPITAL && text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase);
             if begins {
-                self.note(at, &text.lower);
+                self.note(at, &text.lower, word);
             }
             before = class;
         }
     }
 
-    fn note(&mut self, at: usize, lower: &[u8]) {
-        self.starts.push(at as u32);
+    #[inline]
+    fn note(&mut self, at: usize, lower: &[u8], word: &mut impl FnMut(u32, u64)) {
         let head = head(&lower[at..]);
+        self.starts.push(at as u32);
         for note in [note(head), long_note(head)] {
             self.noted[note / 64] |= 1 << (note % 64);
         }
+        word(at as u32, head);
     }
 
-    /// Whether of each list of notes one is there: then the words may be, otherwise they are not.
-    pub(super) fn may_hold(&self, mut needs: &[u16]) -> bool {
-        while let Some((len, lists)) = needs.split_first() {
-            let (notes, others) = lists.split_at(usize::from(*len));
-            if !notes.iter().any(|note| self.is_noted(*note)) {
-                return false;
-            }
-            needs = others;
-        }
-        true
+    /// Whether one of some notes is there: then the word may be, otherwise it is not.
+    pub(super) fn has_one(&self, notes: &[u16]) -> bool {
+        notes.iter().any(|note| self.is_noted(*note))
     }
 
-    /// Whether one of a few notes is there.
-    pub(super) fn has_any(&self, [first, second, third, fourth]: [u16; 4]) -> bool {
-        self.is_noted(first)
-            || second != first && (self.is_noted(second) || self.is_noted(third) || self.is_noted(fourth))
+    /// Whether one of a few notes is there. After the last of them stands the first again.
+    #[inline]
+    pub(super) fn has_any<const N: usize>(&self, notes: &[u16; N]) -> bool {
+        let first = notes[0];
+        self.is_noted(first) || notes[1..].iter().take_while(|note| **note != first).any(|note| self.is_noted(*note))
     }
 
+    #[inline]
     fn is_noted(&self, note: u16) -> bool {
         self.noted[usize::from(note / 64) % (NOTE_BITS / 64)] >> (note % 64) & 1 != 0
     }
@@ -173,6 +179,27 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
+/// How many small letters a text begins with, eight at a time: most words consist of them, and a rest
+/// that is shorter than eight is left to whoever goes on.
+fn small_len(text: &[u8]) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    let mut len = 0;
+    while let Some(block) = text.get(len..).and_then(<[u8]>::first_chunk) {
+        let bytes = u64::from_le_bytes(*block);
+        let low = bytes & !HIGH;
+        // The highest bit of each byte tells: from `a` on, beyond `z`, beyond ASCII.
+        let from_a = low + EACH * (0x80 - b'a' as u64);
+        let beyond_z = low + EACH * (0x7f - b'z' as u64);
+        let others = !(from_a & !beyond_z & !bytes) & HIGH;
+        if others != 0 {
+            return len + (others.trailing_zeros() / 8) as usize;
+        }
+        len += block.len();
+    }
+    len
+}
+
 /// How far an address goes on after its scheme.
 fn address_len(shown: &[u8]) -> usize {
     shown.iter().position(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'<' | b'>' | b')' | b',')).unwrap_or(shown.len())
@@ -185,7 +212,7 @@ mod tests {
     fn words(text: &str) -> Vec<String> {
         let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut words = Words::new();
-        words.read(&text, |_, _| {});
+        words.read(&text, |_, _| {}, |_, _| {});
         let rest = |at: &u32| String::from_utf8_lossy(&text.shown[*at as usize..]).chars().take(3).collect();
         words.starts().iter().map(rest).collect()
     }
@@ -207,7 +234,7 @@ mod tests {
         let text = r#"plain RateLimit x_y, "code": "tokens" name=oops and: last"#;
         let text = Text { shown: text.into(), lower: text.to_ascii_lowercase().into() };
         let mut reported = Vec::new();
-        Words::new().read(&text, |word, shaped| reported.push((text.shown[word].to_vec(), shaped)));
+        Words::new().read(&text, |_, _| {}, |word, shaped| reported.push((text.shown[word].to_vec(), shaped)));
         let reported: Vec<_> = reported.iter().map(|(word, shaped)| (str::from_utf8(word).unwrap(), *shaped)).collect();
         assert_eq!(reported, [("RateLimit", true), ("x_y", true), ("tokens", false), ("oops", false), ("last", false)]);
     }

@@ -59,7 +59,10 @@ impl Recovery {
             Some(chosen) => self.run(chosen, world),
             None => {
                 let reason = obstacles.reason(now);
-                let held = self.park(reason, world, now).or_else(|| self.ask_elsewhere(world, now));
+                let held = self
+                    .wait_out_limit(reason, now)
+                    .or_else(|| self.park(reason, world, now))
+                    .or_else(|| self.ask_elsewhere(world, now));
                 if let Some(decision) = held.or_else(|| self.restart_or_degrade(reason, now)) {
                     return Some(decision);
                 }
@@ -100,6 +103,10 @@ impl Recovery {
             if paused == Paused::Skipped && endpoint.is_paused(now) {
                 continue;
             }
+            if let Some(until) = self.limited_until(endpoint, now) {
+                obstacles.refuse(target, Refused::RateLimit, until);
+                continue;
+            }
             let permit = match endpoint.breaker.admit(now) {
                 Ok(permit) => permit,
                 Err(refusal) => {
@@ -107,7 +114,7 @@ impl Recovery {
                     continue;
                 }
             };
-            let Some(reserved_usd_micros) = self.reserve(model, obstacles) else {
+            let Some(reserved_usd_micros) = self.reserve(target, model, endpoint, obstacles, now) else {
                 // A place as a probe goes back: no attempt is made.
                 endpoint.breaker.record(permit, breaker::Outcome::Neutral, None, now);
                 continue;
@@ -133,10 +140,12 @@ impl Recovery {
             let Some((model, target, endpoint)) = self.usable(place, world, now, obstacles) else { continue };
             // An endpoint that has not served since it failed is judged by its probe alone.
             let judged = !endpoint.throttle.served_last() && endpoint.breaker.has_young_probe(now);
-            if judged || endpoint.breaker.is_forced_open(now) || !endpoint.throttle.allow(chance, now) {
+            let limited = self.limited_until(endpoint, now).is_some();
+            if judged || limited || endpoint.breaker.is_forced_open(now) || !endpoint.throttle.allow(chance, now) {
                 continue;
             }
-            let Some(reserved_usd_micros) = self.reserve(model, obstacles) else { continue };
+            let reserved = self.reserve(target, model, endpoint, obstacles, now);
+            let Some(reserved_usd_micros) = reserved else { continue };
             let permit = endpoint.breaker.admit_in_panic();
             return Some(Chosen { place, target, choice: Choice::Panic, permit, reserved_usd_micros });
         }
@@ -196,12 +205,37 @@ impl Recovery {
         model.price.map(|price| price.cost_usd_micros(usage))
     }
 
-    /// Holds the most this attempt can cost, in both budgets or in none.
-    fn reserve(&self, model: &Model, obstacles: &mut Obstacles) -> Option<u64> {
-        let (project, session) = (&self.plan.project.spend, &self.plan.session.spend);
+    /// Until when the endpoint's rate limit is reached. Side questions have limits of their own.
+    fn limited_until(&self, endpoint: &Endpoint, now: Instant) -> Option<Instant> {
+        if self.plan.needs.free { None } else { endpoint.limited_until(now) }
+    }
+
+    /// Holds the most this attempt can cost and counts it against the endpoint's rate limit: all of it,
+    /// or nothing.
+    fn reserve(
+        &self,
+        target: Target,
+        model: &Model,
+        endpoint: &Endpoint,
+        obstacles: &mut Obstacles,
+        now: Instant,
+    ) -> Option<u64> {
         if self.plan.needs.free {
             return Some(0);
         }
+        let cost = self.reserve_money(model, obstacles)?;
+        if let Err(until) = endpoint.take_rate(now) {
+            obstacles.refuse(target, Refused::RateLimit, until);
+            self.plan.project.spend.settle(cost, 0);
+            self.plan.session.spend.settle(cost, 0);
+            return None;
+        }
+        Some(cost)
+    }
+
+    /// Holds the most this attempt can cost, in both budgets or in none.
+    fn reserve_money(&self, model: &Model, obstacles: &mut Obstacles) -> Option<u64> {
+        let (project, session) = (&self.plan.project.spend, &self.plan.session.spend);
         let worst = self.worst_cost(model);
         if worst.is_none() && (project.is_limited() || session.is_limited()) {
             obstacles.money = Some(Reason::PriceUnknown);

@@ -346,6 +346,28 @@ impl Recovery {
         }
     }
 
+    /// Waits until a rate limit lets the next request through, as often and as long as the policy would
+    /// wait for a provider that refuses for the same reason.
+    pub(super) fn wait_out_limit(&mut self, reason: Reason, now: Instant) -> Option<Decision> {
+        let Reason::NoTarget { endpoint, cause: cause @ Refused::RateLimit, wait } = reason else { return None };
+        let limited = Failure::new(FailureKind::RateLimit, "limit");
+        let (_, steps) = self.plan.policy.steps(&limited);
+        let retry = steps.iter().find_map(|rule| match &rule.step {
+            Step::Retry(retry) if rule.applies_to(None) => Some(retry),
+            _ => None,
+        })?;
+        // Those who wait together must not come back together.
+        let wait = wait.mul_f64(1.0 + 0.1 * self.rng.f64());
+        if self.limit_waits >= retry.max || wait > retry.backoff.cap() || now + wait >= self.deadline {
+            return None;
+        }
+        self.limit_waits += 1;
+        self.state = State::Waiting { until: now + wait, then: Then::Attempt };
+        let decision = self.decision("park", wait, Reason::Parked { endpoint, cause: Some(cause) });
+        let kind = if self.failure.is_some() { decision.kind } else { FailureKind::RateLimit };
+        Some(Decision { kind, ..decision })
+    }
+
     /// Holds the request until asking again may help, where the policy and the deadline allow it.
     ///
     /// The walk begins anew then: whatever failed before may be well.

@@ -23,7 +23,7 @@ const KINDS: [&str; 18] = [
 ];
 
 fn failure(kind: &str, status: u16, retry_after_s: Option<u64>) -> Final<'_> {
-    Final { status, kind, message: "every target \"failed\"", retry_after_s, request_id: "sf-1" }
+    Final { status, kind, message: "every target \"failed\"", retry_after_s, request_id: "sf-1", limit: None }
 }
 
 fn parsed(bytes: &[u8]) -> Value {

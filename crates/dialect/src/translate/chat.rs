@@ -15,6 +15,7 @@ pub(super) use stream::{Reader, Writer};
 pub(super) use write::write_request;
 
 use super::canon::{Raw, Stop, Str, Tokens, ToolCall};
+use super::freeform;
 use super::out::Object;
 use super::read::{Outcome, text};
 use crate::json::{Cursor, Kind};
@@ -95,7 +96,7 @@ struct Call<'a> {
     id: Str<'a>,
     name: Str<'a>,
     arguments: Str<'a>,
-    /// The arguments are words and no JSON: a tool that only OpenAI has.
+    /// The arguments are words and no JSON.
     is_custom: bool,
 }
 
@@ -138,12 +139,28 @@ impl<'a> Call<'a> {
 
     /// The whole call; none where the arguments are no object.
     fn whole(self) -> Option<ToolCall<'a>> {
+        if self.is_custom {
+            return Some(freeform::call(self.id, self.name, &self.arguments));
+        }
         let arguments = Raw::arguments(&self.arguments)?;
         Some(ToolCall::new(self.id, self.name, arguments))
     }
 }
 
-/// A call as requests, answers and streams have it.
+/// A call as answers and streams have it.
+fn write_said_call(out: &mut Object<'_>, call: &ToolCall<'_>) {
+    if !call.freeform {
+        return write_call(out, call);
+    }
+    out.text("id", &call.id);
+    out.word("type", "custom");
+    out.object("custom", |custom| {
+        custom.text("name", &call.name);
+        custom.text("input", &freeform::words(call));
+    });
+}
+
+/// A call as requests have it: whoever is asked by translation knows functions only.
 fn write_call(out: &mut Object<'_>, call: &ToolCall<'_>) {
     out.text("id", &call.id);
     out.word("type", "function");

@@ -2,13 +2,14 @@
 
 mod answer;
 mod read;
+mod schema;
 mod stream;
 mod write;
 
 pub(super) use answer::{read_answer, write_answer};
 pub(super) use read::read_request;
 pub(super) use stream::{Reader, Writer};
-pub(super) use write::write_request;
+pub(super) use write::{fit_output, write_request};
 
 use super::canon::{Stop, Tokens};
 use super::out::Object;

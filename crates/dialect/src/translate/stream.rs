@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::canon::{Event, Stop, Str};
+use super::json_tool::JsonTool;
 use super::read::Outcome;
 use super::repair::Names;
 use super::{Stamp, Translation, chat, gemini, messages, responses};
@@ -24,6 +25,7 @@ pub struct Stream {
 #[derive(Clone, Debug)]
 struct State {
     names: Names,
+    json_tool: Option<JsonTool>,
     seed: u64,
     calls: u32,
     started: bool,
@@ -60,8 +62,14 @@ impl Stream {
             Format::Messages => Writer::Messages(messages::Writer::default()),
             Format::Gemini => Writer::Gemini(gemini::Writer::new(framing)),
         };
-        let state =
-            State { names: translation.names.clone(), seed: stamp.seed, calls: 0, started: false, ended: false };
+        let state = State {
+            names: translation.names.clone(),
+            json_tool: translation.json_tool,
+            seed: stamp.seed,
+            calls: 0,
+            started: false,
+            ended: false,
+        };
         Self { reader, writer, state }
     }
 
@@ -92,6 +100,10 @@ impl Stream {
 
 impl State {
     fn pass(&mut self, event: Event<'_>, writer: &mut Writer, out: &mut String) {
+        let event = match self.json_tool {
+            Some(tool) => tool.event(event),
+            None => event,
+        };
         let event = match event {
             // Told again and again by some; once is enough. Nothing follows an end.
             Event::Start { .. } if self.started => return,

@@ -83,6 +83,7 @@ fn way_back(client: Format, provider: Format) -> Translation {
         client,
         provider,
         names: Names::default(),
+        json_tool: None,
         usage_asked: true,
     }
 }

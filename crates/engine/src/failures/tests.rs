@@ -55,7 +55,19 @@ fn rests_grow_to_a_bound_and_obey_who_knows() {
     assert_eq!([1, 2, 4].map(|strikes| seconds(strikes, Some(7))), [7, 7, 15]);
     assert_eq!(seconds(1, Some(3600)), 60);
     let broken = |strikes| rest(strikes, None, true).as_secs();
-    assert_eq!([1, 2, 3, 4].map(broken), [0, 2, 4, 8], "what broke off half way is worth one more attempt");
+    assert_eq!([1, 2, 3, 4].map(broken), [0, 4, 8, 15], "what broke off half way is worth one more attempt");
+}
+
+#[test]
+fn what_broke_off_may_come_again_once_and_then_rests_longer_than_a_client_waits() {
+    let failures = Failures::default();
+    let broken = || Failed { broke_off: true, ..failed("r1") };
+    failures.remember(key(1), broken(), at(0));
+    assert!(recall(&failures, 1, 10).starts_with("again"), "only the client can ask again");
+    failures.remember(key(1), broken(), at(1_000));
+    // Gemini CLI comes a third time after two seconds.
+    assert!(recall(&failures, 1, 3_500).starts_with("repeat 2"));
+    assert!(recall(&failures, 1, 5_100).starts_with("again"));
 }
 
 #[test]

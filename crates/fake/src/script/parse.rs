@@ -55,6 +55,7 @@ const WORDS: &[&str] = &[
     "should-retry",
     "header",
     "no-prefill",
+    "no-stream",
     "no-usage",
     "rpm",
     "rps",
@@ -262,6 +263,7 @@ fn setting(spec: &mut Spec, word: &Word<'_>) -> Result<bool, ScriptError> {
         }
         "gzip" => spec.gzip = true,
         "no-prefill" => spec.refuses_prefill = true,
+        "no-stream" => spec.never_streams = true,
         "no-usage" => spec.hides_usage = true,
         "drip" => spec.pace = Some(pace(word)?),
         _ => return Ok(false),

@@ -9,22 +9,22 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, LIMIT, Speaks, Stage, USUAL, with};
 
-const PROTECTED: &str = r#"
+pub(crate) const PROTECTED: &str = r#"
 [admin]
 token = { env = "TEST_TOKEN" }
 [projects.acme]
 keys = [{ env = "ACME_KEY" }]
 "#;
-const TOKEN: &str = "Bearer admin-token-1234567890";
-const ACME: &str = "Bearer acme-key-planted-4711";
+pub(crate) const TOKEN: &str = "Bearer admin-token-1234567890";
+pub(crate) const ACME: &str = "Bearer acme-key-planted-4711";
 
-fn ask(method: Method, path: &str, body: Option<&Value>) -> Request<Full<Bytes>> {
+pub(crate) fn ask(method: Method, path: &str, body: Option<&Value>) -> Request<Full<Bytes>> {
     let body = body.map(Value::to_string).unwrap_or_default();
     let request = Request::builder().method(method).uri(path).header("host", "localhost");
     request.header("content-type", "application/json").body(Full::new(body.into())).unwrap()
 }
 
-async fn get(stage: &Stage, path: &str) -> Answer {
+pub(crate) async fn get(stage: &Stage, path: &str) -> Answer {
     stage.send(ask(Method::GET, path, None)).await
 }
 

@@ -11,11 +11,13 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use steadfast_api::{Api, Control};
-use steadfast_config::{Config, ConfigFile, Sources};
+use steadfast_api::{Api, Configuration, Control, Parts, Simulator};
+use steadfast_config::{Config, ConfigFile, Loaded, Problems, Sources};
+use steadfast_core::policy::Policy;
 use steadfast_engine::Engine;
 use steadfast_fake::Fake;
 use steadfast_gateway::{Gateway, Settings};
+use steadfast_store::{Address, Options, Store};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
@@ -26,10 +28,21 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 pub(crate) struct Stage {
     pub(crate) fake: Fake,
     pub(crate) engine: Arc<Engine>,
+    pub(crate) control: Control,
     pub(crate) address: SocketAddr,
     pub(crate) stop: Option<oneshot::Sender<()>>,
     pub(crate) serving: Option<tokio::task::JoinHandle<()>>,
     folder: std::path::PathBuf,
+    text: String,
+    settings: Settings,
+    keeps: Keeps,
+}
+
+/// Whether what is stored outlives the gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeps {
+    Nothing,
+    OnDisk,
 }
 
 /// A response, read to its end.
@@ -49,19 +62,53 @@ impl Stage {
     }
 
     pub(crate) async fn with_settings(config: &str, settings: Settings) -> Self {
+        Self::build(config, settings, Keeps::Nothing).await
+    }
+
+    /// The same with a store on disk, for [`Stage::restart`].
+    pub(crate) async fn kept(more: &str) -> Self {
+        Self::build(&format!("{USUAL}\n{more}"), Settings::default(), Keeps::OnDisk).await
+    }
+
+    async fn build(config: &str, settings: Settings, keeps: Keeps) -> Self {
         let fake = Fake::start().await.unwrap();
         let folder = std::env::temp_dir().join(format!("steadfast-it-{}-{}", std::process::id(), fake.addr().port()));
         std::fs::create_dir_all(&folder).unwrap();
-        let config = load(&written(config, &fake, &folder));
-        let engine = Engine::start(config).unwrap();
-        let api = Api::new(Control::new(Arc::clone(&engine)), []);
+        let text = written(config, &fake, &folder);
+        Self::open_with(fake, folder, text, settings, keeps).await
+    }
+
+    async fn open_with(fake: Fake, folder: std::path::PathBuf, text: String, settings: Settings, keeps: Keeps) -> Self {
+        let engine = Engine::start(load(&text)).unwrap();
+        let path = match keeps {
+            Keeps::Nothing => ":memory:".to_owned(),
+            Keeps::OnDisk => folder.join("steadfast.db").display().to_string(),
+        };
+        let store = Store::open(Options::new(Address::sqlite(path), 30)).unwrap();
+        let configuration = Arc::new(AsWritten(text.clone()));
+        let parts = Parts { engine: Arc::clone(&engine), store, configuration, simulator: Arc::new(Echo) };
+        let control = Control::start(parts).await;
+        let api = Api::new(control.clone(), []);
         let gateway = Gateway::bind(Arc::clone(&engine), settings).await.unwrap().with_api(api);
         let address = gateway.address();
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(gateway.serve(async {
             let _ = stopped.await;
         }));
-        Self { fake, engine, address, stop: Some(stop), serving: Some(serving), folder }
+        let (stop, serving) = (Some(stop), Some(serving));
+        Self { fake, engine, control, address, stop, serving, folder, text, settings, keeps }
+    }
+
+    /// Ends the gateway and starts another on the same store.
+    pub(crate) async fn restart(mut self) -> Self {
+        drop(self.stop.take());
+        if let Some(serving) = self.serving.take() {
+            serving.await.unwrap();
+        }
+        self.control.store().close().await;
+        let fake = std::mem::replace(&mut self.fake, Fake::start().await.unwrap());
+        let folder = std::mem::take(&mut self.folder);
+        Self::open_with(fake, folder, std::mem::take(&mut self.text), self.settings, self.keeps).await
     }
 
     /// Three endpoints `a`, `b`, `c` of each dialect, and models that fall back from one to the next.
@@ -94,6 +141,11 @@ impl Stage {
         self.send(post(path, body)).await
     }
 
+    /// Where the store lies.
+    pub(crate) fn database(&self) -> std::path::PathBuf {
+        self.folder.join("steadfast.db")
+    }
+
     /// The decision log so far, a value a line.
     pub(crate) fn log(&self) -> Vec<Value> {
         self.engine.flush();
@@ -123,7 +175,32 @@ fn written(config: &str, fake: &Fake, folder: &std::path::Path) -> String {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        if !self.folder.as_os_str().is_empty() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// The configuration of a stage, with what is stored laid over it.
+struct AsWritten(String);
+
+impl Configuration for AsWritten {
+    fn load(&self, stored: &Value) -> Result<Loaded, Problems> {
+        load_with(&self.0, stored)
+    }
+}
+
+/// A simulator that says whom it was asked about.
+struct Echo;
+
+impl Simulator for Echo {
+    fn scenarios(&self) -> Vec<(String, String)> {
+        vec![("outage".to_owned(), "one endpoint is gone".to_owned())]
+    }
+
+    fn run(&self, scenario: &str, policies: &[Policy]) -> Result<Vec<Value>, String> {
+        let told = |policy: &Policy| json!({ "scenario": scenario, "deadline_s": policy.deadline.as_secs() });
+        Ok(policies.iter().map(told).collect())
     }
 }
 
@@ -182,7 +259,11 @@ timeout = ["fallback"]
 "#;
 
 pub(crate) fn load(text: &str) -> Config {
-    let file = ConfigFile::from_bytes("steadfast.toml", text.as_bytes().to_vec()).unwrap_or_else(|p| panic!("{p}"));
+    load_with(text, &Value::Null).unwrap_or_else(|problems| panic!("{problems}")).config
+}
+
+fn load_with(text: &str, stored: &Value) -> Result<Loaded, Problems> {
+    let file = ConfigFile::from_bytes("steadfast.toml", text.as_bytes().to_vec())?;
     let no_secret = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
     let environment = vec![
         ("TEST_TOKEN".to_owned(), "admin-token-1234567890".to_owned()),
@@ -190,7 +271,7 @@ pub(crate) fn load(text: &str) -> Config {
         ("PROVIDER_KEY".to_owned(), "sk-provider-planted-0815".to_owned()),
     ];
     let sources = Sources { file: Some(file), environment, settings: Vec::new(), read_secret: &no_secret };
-    steadfast_config::load(sources).unwrap_or_else(|problems| panic!("{problems}")).config
+    steadfast_config::load_with(sources, stored)
 }
 
 pub(crate) fn post(path: &str, body: &Value) -> Request<Full<Bytes>> {

@@ -4,11 +4,15 @@
 
 mod alerts;
 mod api;
+mod control;
 mod harness;
+mod limits;
 mod ops;
 mod owner;
+mod owners;
 mod plain;
 mod recovery;
+mod shared;
 mod streams;
 mod traces;
 mod translate;

@@ -45,6 +45,18 @@ async fn a_shutdown_lets_open_streams_finish_and_takes_nobody_new() {
 }
 
 #[tokio::test]
+async fn a_connection_too_many_is_refused_with_words_and_a_place_is_free_again() {
+    let settings = Settings { connections_max: 2, ..Settings::default() };
+    let stage = Stage::with_settings(USUAL, settings).await;
+    let open = [TcpStream::connect(stage.address).await.unwrap(), TcpStream::connect(stage.address).await.unwrap()];
+    let health = b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let refused = raw(&stage, health).await;
+    assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("--connections-max"), "{refused}");
+    drop(open);
+    until("somebody is served again", async || raw(&stage, health).await.starts_with("HTTP/1.1 200 ")).await;
+}
+
+#[tokio::test]
 async fn a_shutdown_cuts_off_what_does_not_end_in_time() {
     let settings = Settings { drain: Duration::from_millis(300), ..Settings::default() };
     let mut stage = Stage::with_settings(USUAL, settings).await;
@@ -154,6 +166,11 @@ async fn a_projects_key_selects_the_project_and_never_goes_upstream() {
         assert!(!format!("{:?}", seen.headers).contains("acme-key"), "{header} {:?}", seen.headers);
     }
     assert_eq!(stage.events("start", &["project"]), ["acme"; 4]);
+    // The project's key in one header, the provider's own in another.
+    let both = with(with(request(), "authorization", "Bearer sk-of-the-client"), "x-api-key", "acme-key-planted-4711");
+    assert_eq!(stage.send(both).await.status, 200);
+    let seen = stage.fake.requests().pop().unwrap();
+    assert_eq!((seen.header("authorization"), seen.header("x-api-key")), (Some("Bearer sk-of-the-client"), None));
     let named = stage.send(with(request(), "x-steadfast-project", "acme")).await;
     assert_eq!(named.status, 401, "who has keys is not taken at a mere word: {}", named.text());
     let unknown = stage.send(with(request(), "x-steadfast-project", "nobody")).await;
@@ -270,11 +287,13 @@ async fn a_provider_is_left_alone_for_as_long_as_it_asks() {
     let google = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"slow down","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.2s"}]}}"#;
     let google = format!("status=429 retry-after=none body=\"{}\"", google.replace('"', "\\\""));
     let prose = "status=429 retry-after=none body=\"Rate limit reached for gpt-one. Please try again in 1.2s.\"";
+    let limits = "status=429 retry-after=none header=\"x-ratelimit-remaining-requests: 0\" header=\"x-ratelimit-reset-requests: 1.2s\"";
     for (speaks, fault, least_ms) in [
         (Speaks::Messages, "rate_limit retry-after=1", 1000),
         (Speaks::Messages, "rate_limit retry-after=1200ms", 1200),
         (Speaks::Messages, "rate_limit retry-after=date:2s", 900),
         (Speaks::Chat, prose, 1200),
+        (Speaks::Chat, limits, 1200),
         (Speaks::Gemini, google.as_str(), 1200),
     ] {
         let stage = Stage::usual("").await;

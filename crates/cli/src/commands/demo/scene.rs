@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
-use steadfast_config::{Config, ConfigFile, Sources};
+use anyhow::Context as _;
+use serde_json::Value;
+use steadfast_api::Configuration;
+use steadfast_config::{ConfigFile, Loaded, Problems, Sources};
 use steadfast_fake::{End, Fake, Received};
 
 /// The endpoints, in the order of the screen. Every format has a first and a second.
@@ -103,26 +105,39 @@ pub(crate) fn judged(request: &Received) -> Option<Option<&'static str>> {
 
 /// The gateway's configuration: policy `default` as it is shipped, but for the patience with a
 /// silent stream and the rest after an exhausted quota, which nobody has in a demo.
-pub(crate) fn config(fake: &Fake, listen: &str, log: &Path) -> anyhow::Result<Config> {
-    let mut text = format!("listen = {listen:?}\n");
-    for (dialect, endpoints, models) in [
-        ("openai", ["openai-a", "openai-b"], ["gpt-5", "gpt-5-mini"]),
-        ("anthropic", ["anthropic-a", "anthropic-b"], ["claude-sonnet-4-5", "claude-haiku-4-5"]),
-        ("gemini", ["gemini-a", "gemini-b"], ["gemini-2.5-pro", "gemini-2.5-flash"]),
-    ] {
-        for endpoint in endpoints {
-            let url = fake.endpoint_url(endpoint);
-            text += &format!("[endpoints.{endpoint}]\ndialect = {dialect:?}\nurl = {url:?}\n");
+pub(crate) struct Script(String);
+
+impl Script {
+    pub(crate) fn of(fake: &Fake, listen: &str, log: &Path) -> Self {
+        let mut text = format!("listen = {listen:?}\n");
+        let mut ladders = String::from("[ladders]\n");
+        for (dialect, endpoints, models) in [
+            ("openai", ["openai-a", "openai-b"], ["gpt-5", "gpt-5-mini"]),
+            ("anthropic", ["anthropic-a", "anthropic-b"], ["claude-sonnet-4-5", "claude-haiku-4-5"]),
+            ("gemini", ["gemini-a", "gemini-b"], ["gemini-2.5-pro", "gemini-2.5-flash"]),
+        ] {
+            for endpoint in endpoints {
+                let url = fake.endpoint_url(endpoint);
+                text += &format!("[endpoints.{endpoint}]\ndialect = {dialect:?}\nurl = {url:?}\n");
+            }
+            let [first, second] = models;
+            text += &format!("[models.{first:?}]\nendpoints = [{:?}]\nfallback = [{second:?}]\n", endpoints[0]);
+            text += &format!("[models.{second:?}]\nendpoints = [{:?}]\n", endpoints[1]);
+            ladders += &format!("{dialect} = [{second:?}, {first:?}]\n");
         }
-        let [first, second] = models;
-        text += &format!("[models.{first:?}]\nendpoints = [{:?}]\nfallback = [{second:?}]\n", endpoints[0]);
-        text += &format!("[models.{second:?}]\nendpoints = [{:?}]\n", endpoints[1]);
+        text += &ladders;
+        text += "[policies.default]\ntimeouts = { first_token = \"1.5s\", idle = \"1.5s\" }\nquota_rest = \"8s\"\n";
+        text += &format!("[log]\ndecisions = {{ path = {:?} }}\n", log.display().to_string());
+        Self(text)
     }
-    text += "[policies.default]\ntimeouts = { first_token = \"1.5s\", idle = \"1.5s\" }\nquota_rest = \"8s\"\n";
-    text += &format!("[log]\ndecisions = {{ path = {:?} }}\n", log.display().to_string());
-    let file = ConfigFile::from_bytes("demo.toml", text.into_bytes()).map_err(|problems| anyhow!("{problems}"))?;
-    let no_secret = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
-    let sources = Sources { file: Some(file), environment: Vec::new(), settings: Vec::new(), read_secret: &no_secret };
-    let loaded = steadfast_config::load(sources).map_err(|problems| anyhow!("{problems}"))?;
-    Ok(loaded.config)
+}
+
+impl Configuration for Script {
+    fn load(&self, stored: &Value) -> Result<Loaded, Problems> {
+        let file = ConfigFile::from_bytes("demo.toml", self.0.clone().into_bytes())?;
+        let no_secret = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
+        let sources =
+            Sources { file: Some(file), environment: Vec::new(), settings: Vec::new(), read_secret: &no_secret };
+        steadfast_config::load_with(sources, stored)
+    }
 }

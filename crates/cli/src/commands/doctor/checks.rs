@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use steadfast_config::{Config, Credential, Dialect, Endpoint, Loaded};
 use steadfast_core::record::{Event, Record};
+use steadfast_store::shared::Shared;
 
 use super::{Finding, probe};
 use crate::cli::SourceArgs;
@@ -61,6 +62,22 @@ pub(super) fn log(config: &Config, environment: &[(String, String)]) -> Finding 
             Finding::fail(check, format!("{} cannot be written: {error}", path.display()), fix)
         }
     }
+}
+
+/// Whether what replicas share is there, where they share anything.
+pub(super) fn shared(config: &Config) -> Option<Finding> {
+    let shared = config.shared.as_ref()?;
+    let check = "shared state";
+    let fix = "mend [shared] url; until then each gateway decides from its own memory (docs/shared.md)";
+    let asked = || -> anyhow::Result<String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut shared = Shared::new(shared.url.expose(), &shared.prefix, SOON)?;
+        Ok(runtime.block_on(shared.check())?)
+    };
+    Some(match asked() {
+        Ok(server) => Finding::pass(check, format!("{server} answers")),
+        Err(error) => Finding::fail(check, format!("{error:#}"), fix),
+    })
 }
 
 /// Each endpoint's key, and whether there is a way to it. Nothing is sent: a key may still be wrong.

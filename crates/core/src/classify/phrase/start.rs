@@ -11,8 +11,10 @@ pub(in crate::classify) const KEY_BYTES: usize = 4;
 pub(in crate::classify) const NOTE_BITS: usize = 8192;
 /// Noted where a text has any letter beyond ASCII.
 pub(in crate::classify) const BEYOND_NOTE: usize = 0;
+/// Noted for every text, for what has no condition.
+pub(in crate::classify) const ALWAYS_NOTE: usize = 1;
 /// As much of a word as tells "per day" from "per min".
-const LONG_BYTES: usize = 7;
+pub(in crate::classify) const LONG_BYTES: usize = 7;
 const LONG_MASK: u64 = (1 << (8 * LONG_BYTES)) - 1;
 /// How many conditions are checked before a pattern is run; more rule out little.
 const NEEDS_MAX: usize = 3;
@@ -75,11 +77,11 @@ fn starts(parts: &[&Hir], bytes: usize) -> Option<Vec<Vec<u8>>> {
 }
 
 /// What the words of a pattern after its first are noted as, the rarest lists first.
-pub(super) fn needs(hir: &Hir) -> Box<[u16]> {
+pub(super) fn needs(hir: &Hir) -> Vec<Box<[u16]>> {
     if holds_beyond(hir) {
-        return [1, BEYOND_NOTE as u16].into();
+        return vec![[BEYOND_NOTE as u16].into()];
     }
-    let HirKind::Concat(parts) = hir.kind() else { return Box::default() };
+    let HirKind::Concat(parts) = hir.kind() else { return Vec::new() };
     let parts: Vec<&Hir> = parts.iter().collect();
     let mut all = Vec::new();
     let mut noted = 0;
@@ -119,8 +121,15 @@ pub(super) fn needs(hir: &Hir) -> Box<[u16]> {
         }
     }
     all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
-    all.truncate(NEEDS_MAX);
-    all.into_iter().flat_map(|(_, notes)| std::iter::once(notes.len() as u16).chain(notes)).collect()
+    let mut kept: Vec<(bool, Vec<u16>)> = Vec::new();
+    for (is_common, notes) in all {
+        // What holds whenever an earlier one does rules out nothing more.
+        if !kept.iter().any(|(_, earlier)| earlier.iter().all(|note| notes.contains(note))) {
+            kept.push((is_common, notes));
+        }
+    }
+    kept.truncate(NEEDS_MAX);
+    kept.into_iter().map(|(_, notes)| notes.into()).collect()
 }
 
 /// Whether every match of a pattern holds a letter beyond ASCII. Most texts have none at all.

@@ -113,7 +113,7 @@ impl Family {
 }
 
 /// Resets are written as durations, seconds, moments since 1970 or dates.
-fn reset_value(value: &str, now: Option<Timestamp>) -> Option<Duration> {
+pub(super) fn reset_value(value: &str, now: Option<Timestamp>) -> Option<Duration> {
     let value = value.trim();
     let seconds: Option<f64> = value.parse().ok();
     match seconds {

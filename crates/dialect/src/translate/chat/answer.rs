@@ -1,6 +1,6 @@
 //! An answer in one piece.
 
-use super::{Call, read_tokens, stop, stop_name, write_call, write_tokens};
+use super::{Call, read_tokens, stop, stop_name, write_said_call, write_tokens};
 use crate::json::{Broken, Cursor, Kind};
 use crate::translate::canon::{Answer, Part, Stop, Str, Thought};
 use crate::translate::out::{self, Object};
@@ -197,7 +197,7 @@ fn write_message(message: &mut Object<'_>, parts: &[Part<'_>]) {
     if !calls.is_empty() {
         message.array("tool_calls", |out| {
             for call in calls {
-                out.object(|out| write_call(out, call));
+                out.object(|out| write_said_call(out, call));
             }
         });
     }

@@ -6,8 +6,8 @@ use crate::translate::Notes;
 use crate::translate::canon::{
     Effort, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice, ToolResult,
 };
-use crate::translate::out;
 use crate::translate::read::{Outcome, float, name, parts, raw, text, texts, truth};
+use crate::translate::{freeform, out};
 
 pub(in crate::translate) fn read_request<'a>(body: &'a [u8], notes: &mut Notes) -> Outcome<Prompt<'a>> {
     let mut prompt = Prompt::default();
@@ -15,7 +15,7 @@ pub(in crate::translate) fn read_request<'a>(body: &'a [u8], notes: &mut Notes) 
     Cursor::new(body).object(|cursor, key| match key.name() {
         b"tool_choice" | b"function_call" => {
             let choice = Choice::read(cursor)?;
-            prompt.tool_choice = choice.wanted(notes);
+            prompt.tool_choice = choice.wanted();
             allowed = choice.allowed;
             Ok(())
         }
@@ -213,12 +213,13 @@ fn last_call<'a>(prompt: &Prompt<'a>, name: Option<&Str<'a>>) -> Option<Str<'a>>
 
 /// A call with arguments that are an object, as everybody else wants them.
 fn whole<'a>(call: Call<'a>, notes: &mut Notes) -> ToolCall<'a> {
-    let arguments = if call.is_custom { None } else { Raw::arguments(&call.arguments) };
-    let arguments = arguments.unwrap_or_else(|| {
-        let (field, note) =
-            if call.is_custom { ("input", "tool_calls.custom") } else { ("arguments", "tool_calls.arguments") };
-        notes.changed(note);
-        Raw::made(out::made(|object| object.text(field, &call.arguments)))
+    if call.is_custom {
+        notes.changed("tool_calls.custom");
+        return freeform::call(call.id, call.name, &call.arguments);
+    }
+    let arguments = Raw::arguments(&call.arguments).unwrap_or_else(|| {
+        notes.changed("tool_calls.arguments");
+        Raw::made(out::made(|object| object.text("arguments", &call.arguments)))
     });
     ToolCall::new(call.id, call.name, arguments)
 }
@@ -349,14 +350,13 @@ fn tool<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>)
         match key.name() {
             b"type" => kind = name(cursor)?,
             b"function" => tool = Some(function(notes, cursor)?),
-            // Dropped with the tool.
-            b"custom" => cursor.skip()?,
+            b"custom" => tool = Some(custom(notes, cursor)?),
             _ => notes.skip(cursor, "tools.", key)?,
         }
         Ok(())
     })?;
     match tool {
-        Some(tool) if kind == b"function" => prompt.tools.push(tool),
+        Some(tool) if matches!(kind, b"function" | b"custom") => prompt.tools.push(tool),
         // The vendor runs it, or only its models know how to use it.
         _ => notes.dropped_named("tools.", kind),
     }
@@ -376,6 +376,22 @@ fn function<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Tool<'a>>
         Ok(())
     })?;
     Ok(tool)
+}
+
+/// A tool that takes plain text.
+fn custom<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Tool<'a>> {
+    let (mut tool, mut grammar) = (Tool::default(), None);
+    cursor.object(|cursor, key| {
+        match key.name() {
+            b"name" => tool.name = text(cursor)?.unwrap_or_default(),
+            b"description" => tool.description = text(cursor)?,
+            b"format" => grammar = freeform::grammar(cursor)?,
+            _ => notes.skip(cursor, "tools.custom.", key)?,
+        }
+        Ok(())
+    })?;
+    notes.changed("tools.custom");
+    Ok(freeform::tool(tool, grammar.as_ref()))
 }
 
 /// A choice of tools: a word, a tool, or some of the tools.
@@ -398,7 +414,7 @@ impl<'a> Choice<'a> {
                 b"type" => choice.word = name(cursor)?,
                 // Before there were tools the name stood alone.
                 b"name" => choice.tool = text(cursor)?,
-                b"function" => choice.tool = named(cursor)?,
+                b"function" | b"custom" => choice.tool = named(cursor)?,
                 b"allowed_tools" => choice.allow(cursor)?,
                 _ => cursor.skip()?,
             }
@@ -416,7 +432,7 @@ impl<'a> Choice<'a> {
                 b"tools" => cursor.array(|cursor| {
                     cursor.object(|cursor, key| {
                         match key.name() {
-                            b"function" => allowed.extend(named(cursor)?),
+                            b"function" | b"custom" => allowed.extend(named(cursor)?),
                             _ => cursor.skip()?,
                         }
                         Ok(())
@@ -430,16 +446,12 @@ impl<'a> Choice<'a> {
         Ok(())
     }
 
-    fn wanted(&self, notes: &mut Notes) -> ToolChoice<'a> {
+    fn wanted(&self) -> ToolChoice<'a> {
         match (self.word, &self.tool) {
             (b"none", _) => ToolChoice::None,
             // The second is Mistral's.
             (b"required" | b"any", _) => ToolChoice::Any,
             (_, Some(tool)) => ToolChoice::Tool(tool.clone()),
-            (b"custom", None) => {
-                notes.dropped("tool_choice.custom");
-                ToolChoice::Auto
-            }
             _ => ToolChoice::Auto,
         }
     }

@@ -1,7 +1,7 @@
 //! An answer in pieces.
 
 use super::answer::{Choice, NO_OBJECT, may_cut, reason};
-use super::{Call, read_tokens, stop_name, write_call, write_tokens};
+use super::{Call, read_tokens, stop_name, write_said_call, write_tokens};
 use crate::Frame;
 use crate::json::{Broken, Cursor};
 use crate::translate::canon::{Event, Stop, Str, Tokens, ToolCall};
@@ -214,7 +214,7 @@ impl Writer {
             delta.array("tool_calls", |calls| {
                 calls.object(|out| {
                     out.value("index", self.calls);
-                    write_call(out, call);
+                    write_said_call(out, call);
                 });
             });
         });

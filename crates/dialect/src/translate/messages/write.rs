@@ -1,8 +1,10 @@
 //! Writing a request.
 
+use super::schema;
 use crate::translate::canon::{
     Effort, Media, Output, Part, Prompt, Role, Str, Thinking, ToolCall, ToolChoice, ToolResult, Turn,
 };
+use crate::translate::json_tool::JsonTool;
 use crate::translate::out::{self, Array, Object};
 use crate::translate::{Notes, Target, repair};
 
@@ -26,7 +28,7 @@ pub(in crate::translate) fn write_request(prompt: &Prompt<'_>, target: Target<'_
         if prompt.stream {
             request.value("stream", true);
         }
-        write_system(request, prompt, generation, notes);
+        write_system(request, prompt, notes);
         request.array("messages", |messages| {
             for turn in turns(prompt, notes) {
                 write_turn(messages, &turn);
@@ -69,6 +71,32 @@ impl Generation {
     }
 }
 
+/// Makes the demand for JSON one that this model keeps to. What Anthropic has a grammar for is strict afterwards;
+/// what it has none for becomes a tool, or is asked for in words.
+pub(in crate::translate) fn fit_output(
+    prompt: &mut Prompt<'_>,
+    target: Target<'_>,
+    notes: &mut Notes,
+) -> Option<JsonTool> {
+    let Output::Schema { schema, strict, .. } = &mut prompt.output else { return None };
+    *strict = false;
+    if Generation::of(target.model) >= Generation::KEEPS_SCHEMA
+        && let Some(fitting) = schema::fit(schema)
+    {
+        (*schema, *strict) = (fitting.schema, true);
+        if fitting.loosened {
+            notes.changed("response_format");
+        }
+        return None;
+    }
+    let thinks = target.thinks && prompt.thinking.is_some_and(|thinking| thinking != Thinking::Off);
+    let tool = JsonTool::put(prompt, thinks);
+    if tool.is_some() {
+        notes.changed("response_format");
+    }
+    tool
+}
+
 fn tokens_max(prompt: &Prompt<'_>, thinking: Option<Thinking>, generation: Generation) -> u64 {
     let most = if generation < Generation(3, 7) { TOKENS_MAX_OLD } else { TOKENS_MAX };
     let answer = prompt.tokens_max.unwrap_or(most).max(1);
@@ -97,7 +125,7 @@ fn thinking(prompt: &Prompt<'_>, target: Target<'_>, notes: &mut Notes) -> Optio
 
 fn write_thinking(request: &mut Object<'_>, prompt: &Prompt<'_>, thinking: Option<Thinking>, generation: Generation) {
     let format = match &prompt.output {
-        Output::Schema { schema, strict: true, .. } if generation >= Generation::KEEPS_SCHEMA => Some(schema),
+        Output::Schema { schema, strict: true, .. } => Some(schema),
         _ => None,
     };
     let mut effort = None;
@@ -129,8 +157,8 @@ fn write_thinking(request: &mut Object<'_>, prompt: &Prompt<'_>, thinking: Optio
     });
 }
 
-fn write_system(request: &mut Object<'_>, prompt: &Prompt<'_>, generation: Generation, notes: &mut Notes) {
-    let demand = json_demand(prompt, generation);
+fn write_system(request: &mut Object<'_>, prompt: &Prompt<'_>, notes: &mut Notes) {
+    let demand = json_demand(prompt);
     if demand.is_some() {
         notes.changed("response_format");
     }
@@ -145,10 +173,10 @@ fn write_system(request: &mut Object<'_>, prompt: &Prompt<'_>, generation: Gener
     });
 }
 
-/// There is no switch for JSON: it is asked for.
-fn json_demand(prompt: &Prompt<'_>, generation: Generation) -> Option<Str<'static>> {
+/// JSON that nothing makes the model keep to is asked for.
+fn json_demand(prompt: &Prompt<'_>) -> Option<Str<'static>> {
     match &prompt.output {
-        Output::Schema { strict: true, .. } if generation >= Generation::KEEPS_SCHEMA => None,
+        Output::Schema { strict: true, .. } => None,
         output => repair::json_demand(output),
     }
 }

@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::json::Cursor;
-use crate::translate::canon::{FREEFORM, Stop, Str, Tokens, ToolCall};
+use crate::translate::canon::{Stop, Str, Tokens, ToolCall};
 use crate::translate::out::{self, Object};
-use crate::translate::read::text;
-use crate::translate::repair;
 use crate::translate::seal::FOREIGN;
+use crate::translate::{freeform, repair};
 
 /// What stands in every response.
 #[derive(Clone, Debug, Default)]
@@ -130,18 +128,7 @@ pub(super) fn write_call(item: &mut Object<'_>, id: &Str<'_>, call: &ToolCall<'_
 
 /// What a call says: the text of a freeform tool, or the arguments as a string.
 pub(super) fn words(call: &ToolCall<'_>) -> Str<'static> {
-    let mut found = None;
-    if call.freeform {
-        // Read from JSON that was read before; a model that gave no text gave an object.
-        let _ = Cursor::new(call.arguments.json().as_bytes()).object(|cursor, key| {
-            if key.name() == FREEFORM.as_bytes() {
-                found = text(cursor)?.map(|text| text.owned());
-                return Ok(());
-            }
-            cursor.skip()
-        });
-    }
-    found.unwrap_or_else(|| call.arguments.as_str())
+    if call.freeform { freeform::words(call) } else { call.arguments.as_str() }
 }
 
 fn write_tokens(usage: &mut Object<'_>, tokens: Tokens) {

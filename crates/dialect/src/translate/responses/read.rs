@@ -3,14 +3,10 @@
 use crate::json::{Cursor, Kind, Text};
 use crate::translate::Notes;
 use crate::translate::canon::{
-    Effort, FREEFORM, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice,
-    ToolResult,
+    Effort, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, Thought, Tool, ToolCall, ToolChoice, ToolResult,
 };
-use crate::translate::out;
 use crate::translate::read::{Outcome, float, name, parts, raw, text, truth};
-
-/// What a tool that takes plain text looks like to models that know only objects.
-const FREEFORM_SCHEMA: &str = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
+use crate::translate::{freeform, out};
 
 pub(in crate::translate) fn read_request<'a>(body: &'a [u8], notes: &mut Notes) -> Outcome<Prompt<'a>> {
     let mut prompt = Prompt::default();
@@ -161,8 +157,7 @@ impl<'a> Item<'a> {
             }
             b"custom_tool_call" => {
                 let text = self.input.unwrap_or_default();
-                let arguments = Raw::made(out::made(|object| object.text(FREEFORM, &text)));
-                prompt.say(Role::Assistant, Part::ToolCall(ToolCall { id, name, arguments, freeform: true }));
+                prompt.say(Role::Assistant, Part::ToolCall(freeform::call(id, name, &text)));
             }
             b"function_call_output" | b"custom_tool_call_output" => {
                 let result = ToolResult { id, name: None, parts: self.output, is_error: false };
@@ -226,7 +221,7 @@ fn tool<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>)
             b"description" => tool.description = text(cursor)?,
             b"parameters" => tool.parameters = raw(cursor)?,
             b"strict" => tool.strict = truth(cursor)?,
-            b"format" => grammar = grammar_of(cursor)?,
+            b"format" => grammar = freeform::grammar(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -234,39 +229,13 @@ fn tool<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>)
     match kind {
         b"function" => prompt.tools.push(tool),
         b"custom" => {
-            tool.freeform = true;
-            tool.parameters = Some(Raw::new(FREEFORM_SCHEMA));
-            tool.description = Some(freeform_description(tool.description.as_ref(), grammar.as_ref()));
             notes.changed("tools.custom");
-            prompt.tools.push(tool);
+            prompt.tools.push(freeform::tool(tool, grammar.as_ref()));
         }
         // OpenAI runs it.
         kind => notes.dropped_named("tools.", kind),
     }
     Ok(())
-}
-
-/// The grammar that a freeform tool's text keeps to, where it has one.
-fn grammar_of<'a>(cursor: &mut Cursor<'a>) -> Outcome<Option<Str<'a>>> {
-    let mut grammar = None;
-    cursor.object(|cursor, key| match key.name() {
-        b"definition" => {
-            grammar = text(cursor)?;
-            Ok(())
-        }
-        _ => cursor.skip(),
-    })?;
-    Ok(grammar)
-}
-
-/// A model that cannot be held to a grammar is told it.
-fn freeform_description(description: Option<&Str<'_>>, grammar: Option<&Str<'_>>) -> Str<'static> {
-    let mut told = description.cloned().unwrap_or_default().owned();
-    if let Some(grammar) = grammar {
-        told.push(&Str::plain("\\n\\nThe whole text goes into `input` and keeps to this grammar:\\n"));
-        told.push(grammar);
-    }
-    told
 }
 
 fn tool_choice<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<()> {

@@ -1,0 +1,147 @@
+//! `steadfast top` and `steadfast mcp` beside a running gateway.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::Folder;
+use super::serve::{Provider, Server};
+
+const CONFIG: &str = r#"
+[endpoints.main]
+dialect = "anthropic"
+url = "FAKE/@a"
+[models.claude-one]
+endpoints = ["main"]
+price = { input = 1.0, output = 1.0 }
+[projects.default]
+spend = { usd_per_day = 5.0 }
+[policies.default.on]
+server_error = [{ retry = 1, every = "20ms" }]
+"#;
+
+const QUESTION: &str = r#"{"model":"claude-one","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
+
+/// A gateway whose only endpoint fails twice, and has.
+fn failed() -> (Provider, Folder, Server, String) {
+    let (provider, folder) = (Provider::start(), Folder::new());
+    folder.write("steadfast.toml", &CONFIG.replace("FAKE", &provider.fake.url()));
+    let server = Server::start(&folder, &[], &[]);
+    provider.script("a", "server_error x2; ok");
+    let head = "POST /v1/messages HTTP/1.1\r\nx-steadfast-session: s1\r\nanthropic-version: 2023-06-01\r\n";
+    let answer = server.ask(head, QUESTION);
+    assert!(answer.starts_with("HTTP/1.1 5"), "{answer}");
+    let url = format!("http://{}", server.address());
+    (provider, folder, server, url)
+}
+
+/// Asks a scripted MCP client's questions, and again until `settled` likes the last answer.
+fn mcp(folder: &Folder, url: &str, questions: &[Value], settled: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let input: String = questions.iter().map(|question| format!("{question}\n")).collect();
+    let began = Instant::now();
+    loop {
+        let told = folder.pipe(&input, &["mcp", "--url", url]);
+        assert_eq!(told.code, 0, "{told:?}");
+        let answers: Vec<Value> = told.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        if answers.last().is_some_and(&settled) || began.elapsed() > Duration::from_secs(20) {
+            return answers;
+        }
+    }
+}
+
+fn call(id: u32, tool: &str, arguments: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
+}
+
+#[test]
+fn an_agent_asks_why_its_request_failed_over_mcp() {
+    let (_provider, folder, _server, url) = failed();
+    let questions = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-03-26" } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }),
+        call(3, "which_models_are_healthy", &json!({})),
+        call(4, "what_is_my_budget", &json!({})),
+        call(5, "explain_error", &json!({ "text": "overloaded_error: Overloaded", "status": 529 })),
+        json!({ "jsonrpc": "2.0", "id": 6, "method": "resources/list" }),
+        call(7, "sing", &json!({})),
+        call(8, "why_did_my_request_fail", &json!({ "session": "s1" })),
+    ];
+    let text = |answer: &Value| answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+    let answers = mcp(&folder, &url, &questions, |last| text(last).contains("session"));
+    assert_eq!(answers.len(), 8, "a notification has no answer: {answers:?}");
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-03-26");
+    assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 4);
+    assert!(text(&answers[2]).contains("claude-one: can be asked"), "{answers:?}");
+    assert!(text(&answers[3]).contains("of $5.00 spent today"), "{answers:?}");
+    assert!(text(&answers[4]).starts_with("overloaded (ProviderError)"), "{answers:?}");
+    assert_eq!(answers[5]["error"]["code"], -32601);
+    assert_eq!(answers[6]["error"]["code"], -32602);
+    let why = text(&answers[7]);
+    assert!(why.contains("failed after 2 attempts") && why.contains("server_error"), "{why}");
+}
+
+#[test]
+fn what_cannot_be_read_or_reached_is_told_to_the_agent() {
+    let folder = Folder::new();
+    let told = folder.pipe("no json\n\n", &["mcp", "--url", "http://127.0.0.1:9"]);
+    assert!(told.stdout.contains("-32700"), "{told:?}");
+    let asked = format!("{}\n", call(1, "what_is_my_budget", &json!({})));
+    let told = folder.pipe(&asked, &["mcp", "--url", "http://127.0.0.1:9"]);
+    assert!(told.stdout.contains("no gateway answers") && told.stdout.contains("\"isError\":true"), "{told:?}");
+    let told = folder.run(&["top", "--url", "127.0.0.1:9"]);
+    told.assert(1, "", "error: 127.0.0.1:9: write it as http://host:port\n");
+}
+
+#[test]
+fn top_shows_traffic_breakers_and_failures() {
+    let (_provider, folder, _server, url) = failed();
+    let began = Instant::now();
+    let told = loop {
+        let told = folder.run(&["top", "--once", "--url", &url]);
+        // The alert is in the list as soon as it is stored.
+        if told.stdout.contains("alert:") || began.elapsed() > Duration::from_secs(20) {
+            break told;
+        }
+    };
+    assert_eq!(told.code, 0, "{told:?}");
+    let line = |start: &str| told.stdout.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
+    assert!(
+        line("last minute").contains("1 requests") && line("last minute").contains("0 served, 1 failed"),
+        "{told:?}"
+    );
+    assert!(line("attempts").contains("2 failed"), "{told:?}");
+    assert!(line("main").contains("closed") && line("main").ends_with("server_error"), "{told:?}");
+    assert!(line("alert:").contains("every model in the chain of `claude-one` failed"), "{told:?}");
+    let json: Value = serde_json::from_str(&folder.run(&["top", "--json", "--url", &url]).stdout).unwrap();
+    assert_eq!(json["now"]["minute"]["failures"], 2, "{json}");
+}
+
+#[test]
+fn top_draws_a_live_screen_in_a_terminal() {
+    let (_provider, folder, _server, url) = failed();
+    let session = format!("steadfast-top-{}", std::process::id());
+    let tmux = |arguments: &[&str]| {
+        let mut command = Command::new("tmux");
+        command.args(["-L", &session]).args(arguments).current_dir(&folder.0).stdin(Stdio::null());
+        command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let binary = env!("CARGO_BIN_EXE_steadfast");
+    let started = tmux(&["new-session", "-d", "-x", "100", "-y", "30", &format!("{binary} top --url {url}")]);
+    // A machine without tmux has seen the same picture in plain text above.
+    if started.is_err() {
+        return;
+    }
+    let began = Instant::now();
+    let seen = loop {
+        let seen = tmux(&["capture-pane", "-p"]).unwrap();
+        if seen.contains("steadfast top") && seen.contains("server_error") || began.elapsed() > Duration::from_secs(20)
+        {
+            break seen;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let _ = tmux(&["kill-server"]);
+    assert!(seen.contains("endpoint") && seen.contains("closed") && seen.contains("requests/s"), "{seen}");
+}

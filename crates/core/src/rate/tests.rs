@@ -1,0 +1,323 @@
+//! A limit against a list of everything that started, and several replicas against one limit.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::time::Timestamp;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn reached(refusal: Result<Standing, Refusal>) -> Standing {
+    match refusal {
+        Err(Refusal::Reached(standing)) => standing,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_limit_is_used_up_and_says_when_it_is_there_again() {
+    let limit = RateLimit::per_minute(3);
+    assert_eq!(limit.look(at(0)), Standing { limit: 3, remaining: 3, reset: Duration::ZERO, wait: Duration::ZERO });
+    for (remaining, millis) in [(2, 500), (1, 500), (0, 2_000)] {
+        assert_eq!(limit.take(at(millis)).unwrap().remaining, remaining);
+    }
+    let refused = reached(limit.take(at(2_000)));
+    assert_eq!((refused.remaining, refused.wait), (0, Duration::from_secs(59)), "the first two leave at 61 s");
+    assert_eq!(refused.reset, Duration::from_secs(61), "the last one leaves at 63 s");
+    assert_eq!(limit.look(at(60_999)).remaining, 0);
+    assert_eq!(limit.look(at(61_000)).remaining, 2, "sixty seconds after they started");
+    assert_eq!(limit.look(at(63_000)).remaining, 3);
+}
+
+#[test]
+fn what_did_not_start_is_given_back_once() {
+    let limit = RateLimit::per_minute(1);
+    limit.take(at(0)).unwrap();
+    reached(limit.take(at(10)));
+    limit.give_back(at(0), at(20));
+    limit.give_back(at(0), at(20));
+    assert_eq!(limit.look(at(20)).remaining, 1);
+    limit.take(at(30_000)).unwrap();
+    limit.give_back(at(0), at(30_000));
+    reached(limit.take(at(30_000)));
+}
+
+#[test]
+fn a_clock_that_jumps_harms_nothing() {
+    let limit = RateLimit::per_minute(2);
+    limit.take(at(100_000)).unwrap();
+    limit.take(at(50_000)).unwrap();
+    reached(limit.take(at(0)));
+    assert_eq!(limit.look(Instant::FAR_FUTURE).remaining, 2);
+    reached(RateLimit::per_minute(1).take(at(0)).and_then(|_| Err(Refusal::Reached(limit.look(at(0))))));
+}
+
+#[test]
+fn an_agent_that_is_refused_takes_nothing_from_its_project() {
+    let rates = Rates::per_minute(Some(3), Some(2));
+    assert!(rates.take("a", at(0)).is_ok() && rates.take("a", at(0)).is_ok());
+    assert_eq!(rates.take("a", at(0)).unwrap_err().whose, Whose::Agent);
+    assert_eq!(rates.take("b", at(0)).unwrap().unwrap().remaining, 0, "the project's is the tighter one");
+    assert_eq!(rates.take("b", at(0)).unwrap_err().whose, Whose::Project);
+    let left: HashMap<Arc<str>, u32> =
+        rates.agents().into_iter().map(|(name, limit)| (name, limit.look(at(0)).remaining)).collect();
+    assert_eq!((left["a"], left["b"]), (0, 1), "what the project refused was not counted");
+    rates.give_back("b", at(0), at(0));
+    assert!(rates.take("b", at(0)).is_ok());
+}
+
+#[test]
+fn a_project_without_limits_is_never_refused() {
+    let rates = Rates::default();
+    assert!(!rates.is_limited());
+    assert_eq!(rates.take("a", at(0)), Ok(None));
+    assert!(rates.agents().is_empty());
+}
+
+#[test]
+fn agents_whose_names_never_end_are_bounded_and_still_limited() {
+    let rates = Rates::per_minute(None, Some(1));
+    for name in 0..5_000 {
+        _ = rates.take(&name.to_string(), at(0));
+    }
+    assert!(rates.agents().len() <= 4_097);
+    assert!(rates.take("one more", at(0)).is_err(), "those who cannot be told apart share one limit");
+    assert!(rates.take("one more", at(70_000)).is_ok(), "a minute later all are forgotten");
+}
+
+#[test]
+fn headers_of_all_families_are_read() {
+    let now = Timestamp::from_millis(1_749_909_966_000);
+    let read = |headers: &[(&str, &'static str)]| {
+        seen(|name| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value), now)
+    };
+    let left =
+        |limit, remaining, reset_ms: u64| Left { limit, remaining, reset: Some(Duration::from_millis(reset_ms)) };
+    let openai = [
+        ("x-ratelimit-limit-requests", "500"),
+        ("x-ratelimit-remaining-requests", "499"),
+        ("x-ratelimit-reset-requests", "120ms"),
+        ("x-ratelimit-remaining-tokens", "-5"),
+        ("x-ratelimit-reset-tokens", "6m0s"),
+    ];
+    let expected = Seen { requests: Some(left(Some(500), 499, 120)), tokens: Some(left(None, 0, 360_000)) };
+    assert_eq!(read(&openai), Some(expected));
+    let anthropic = [
+        ("anthropic-ratelimit-requests-remaining", "0"),
+        ("anthropic-ratelimit-requests-reset", "2025-06-14T14:06:36Z"),
+        ("anthropic-ratelimit-tokens-remaining", "5000"),
+        ("anthropic-ratelimit-input-tokens-remaining", "4000"),
+    ];
+    let seen = read(&anthropic).unwrap();
+    assert_eq!(seen.requests, Some(left(None, 0, 30_000)));
+    assert_eq!(seen.tokens, Some(Left { limit: None, remaining: 4000, reset: None }));
+    assert_eq!(read(&[("content-type", "text/plain"), ("x-ratelimit-limit-requests", "5")]), None);
+    assert_eq!(read(&[("x-ratelimit-remaining", "soon")]), None);
+}
+
+#[test]
+fn what_a_provider_says_is_believed_for_a_minute_at_most() {
+    let learned = Learned::new();
+    let left = |remaining, secs| Left { limit: None, remaining, reset: Some(Duration::from_secs(secs)) };
+    learned.note(&Seen { requests: Some(left(3, 5)), tokens: Some(left(900, 5)) }, at(0));
+    assert_eq!(learned.used_up_until(at(0)), None);
+    learned.note(&Seen { requests: Some(left(0, 5)), tokens: None }, at(0));
+    assert_eq!(learned.used_up_until(at(0)), Some(at(5_000)));
+    learned.note(&Seen { requests: Some(left(2, 5)), tokens: Some(left(0, 86_400)) }, at(1_000));
+    assert_eq!(learned.used_up_until(at(1_000)), Some(at(61_000)));
+    assert_eq!(learned.seen(at(1_000)).requests, Some(left(2, 5)));
+    assert_eq!(learned.seen(at(6_000)).requests, None, "its reset has passed");
+    assert_eq!(learned.used_up_until(at(61_000)), None);
+}
+
+/// What hands out slices of one limit, as the script in Redis does.
+struct Bank {
+    limit: u32,
+    /// What was handed out, by second.
+    granted: Vec<(u64, u32)>,
+}
+
+impl Bank {
+    /// How long a slice counts: a minute, as long as it may be held, and the second it was taken in.
+    const SPAN_MS: u64 = (SPAN_S + 2) * 1000;
+
+    fn renew(&mut self, report: &Report, replicas: u32, now: u64) -> Slice {
+        self.granted.retain(|(then, _)| now < then + Self::SPAN_MS);
+        let mut given_back = report.given_back;
+        for (_, count) in self.granted.iter_mut().rev() {
+            let taken = given_back.min(*count);
+            *count -= taken;
+            given_back -= taken;
+        }
+        let mut used: u32 = self.granted.iter().map(|(_, count)| count).sum();
+        used += report.used;
+        let free = self.limit.saturating_sub(used);
+        let needed = report.short.min(free);
+        let granted = needed + report.ahead.min((free - needed) / (2 * replicas));
+        self.granted.push((now, granted + report.used));
+        Slice {
+            granted,
+            remaining: free - granted,
+            wait: Duration::from_millis(if free > granted { 0 } else { 100 }),
+            reset: Duration::from_secs(60),
+            replicas,
+        }
+    }
+}
+
+proptest! {
+    /// The ring agrees with a list: never more than the limit within sixty seconds, and never a
+    /// refusal where the last sixty-one held fewer.
+    #[test]
+    fn agrees_with_a_list_of_everything(limit in 1u32..20, steps in prop::collection::vec((0u64..9_000, any::<bool>()), 0..300)) {
+        let rate = RateLimit::per_minute(limit);
+        let mut started: Vec<u64> = Vec::new();
+        let mut now = 0;
+        for (pause, takes_back) in steps {
+            now += pause;
+            let within = |span: u64| started.iter().filter(|then| now < **then + span).count() as u32;
+            match rate.take(at(now)) {
+                Ok(standing) => {
+                    prop_assert!(within(60_000) < limit);
+                    started.push(now);
+                    prop_assert!(standing.remaining < limit);
+                    if takes_back {
+                        rate.give_back(at(now), at(now));
+                        started.pop();
+                    }
+                }
+                Err(Refusal::Reached(standing)) => {
+                    prop_assert!(within(61_000) >= limit);
+                    prop_assert!(standing.wait > Duration::ZERO && standing.wait <= Duration::from_secs(61));
+                    prop_assert!(standing.reset >= standing.wait);
+                    let leaves = |then: &u64| (then / 1000 + 61) * 1000;
+                    let first = started.iter().map(leaves).filter(|leaves| now < *leaves).min();
+                    prop_assert_eq!(Some(at(now) + standing.wait), first.map(at), "when the first of them leaves");
+                }
+                Err(Refusal::Ask) => prop_assert!(false, "nobody shares it"),
+            }
+        }
+    }
+
+    /// Replicas that lease slices keep the limit together, whoever asks when, and none of what they
+    /// hold is lost.
+    #[test]
+    fn replicas_keep_a_limit_together(
+        limit in 1u32..60,
+        steps in prop::collection::vec((0usize..3, 0u64..400, 1u32..8), 1..300),
+    ) {
+        let replicas: Vec<RateLimit> = (0..3).map(|_| RateLimit::per_minute(limit)).collect();
+        let mut bank = Bank { limit, granted: Vec::new() };
+        let mut renew = |replica: &RateLimit, now: u64| {
+            if let Some(report) = replica.report(at(now)) {
+                let slice = bank.renew(&report, 3, now);
+                replica.told(&report, &slice, at(now), at(now));
+            }
+        };
+        for replica in &replicas {
+            let slice = Slice { granted: 0, remaining: limit, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 };
+            replica.told(&Report::default(), &slice, at(0), at(0));
+        }
+        let mut started: Vec<u64> = Vec::new();
+        let mut now = 1_000;
+        for (who, pause, burst) in steps {
+            now += pause;
+            for _ in 0..burst {
+                let taken = match replicas[who].take(at(now)) {
+                    Err(Refusal::Ask) => {
+                        renew(&replicas[who], now);
+                        replicas[who].take(at(now))
+                    }
+                    other => other,
+                };
+                if taken.is_ok() {
+                    started.push(now);
+                }
+                let within = started.iter().filter(|then| now < **then + 60_000).count() as u32;
+                prop_assert!(within <= limit, "{within} of {limit}");
+            }
+            if pause > 100 {
+                replicas.iter().for_each(|replica| renew(replica, now));
+            }
+        }
+        prop_assert!(!started.is_empty(), "a limit that nobody used lets one through");
+    }
+
+    /// Without anybody to ask, each keeps to its share.
+    #[test]
+    fn a_replica_on_its_own_keeps_to_its_share(limit in 3u32..60, asks in 1usize..200) {
+        let rate = RateLimit::per_minute(limit);
+        let slice = Slice { granted: 0, remaining: limit, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 };
+        rate.told(&Report::default(), &slice, at(0), at(0));
+        rate.on_its_own(at(5));
+        let started = (0..asks).filter(|_| rate.take(at(10)).is_ok()).count();
+        prop_assert_eq!(started, asks.min(limit as usize / 3));
+        let report = rate.report(at(20)).expect("what was started without asking is told");
+        prop_assert_eq!(report.used as usize, started);
+        let later = (0..asks).filter(|_| rate.take(at(120_000)).is_ok()).count();
+        prop_assert_eq!(later, asks.min(limit as usize / 3), "and so in every minute after");
+    }
+}
+
+#[test]
+fn a_slice_that_was_held_too_long_is_not_used() {
+    let rate = RateLimit::per_minute(100);
+    let slice = |granted| Slice { granted, remaining: 0, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 2 };
+    rate.told(&Report::default(), &slice(5), at(0), at(1));
+    assert!(rate.take(at(999)).is_ok());
+    assert_eq!(rate.take(at(1_000)), Err(Refusal::Ask), "it counts from when it was asked for");
+    let report = rate.report(at(1_001)).unwrap();
+    assert_eq!((report.given_back, report.short), (0, 1), "what was held too long is not given back twice");
+    rate.told(&report, &slice(1), at(1_001), at(1_002));
+    assert!(rate.take(at(1_100)).is_ok());
+}
+
+#[test]
+fn nothing_left_is_believed_for_a_moment() {
+    let rate = RateLimit::per_minute(2);
+    let dry =
+        Slice { granted: 0, remaining: 0, wait: Duration::from_secs(20), reset: Duration::from_secs(60), replicas: 2 };
+    rate.told(&Report::default(), &dry, at(0), at(0));
+    let refused = reached(rate.take(at(50)));
+    assert_eq!((refused.remaining, refused.wait), (0, Duration::from_millis(19_950)));
+    assert_eq!(rate.take(at(150)), Err(Refusal::Ask), "another replica may have given some back");
+}
+
+#[test]
+fn who_is_not_answered_uses_its_part_of_what_was_left() {
+    let rate = RateLimit::per_minute(10);
+    let slice = |remaining| Slice { granted: 0, remaining, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 };
+    rate.told(&Report::default(), &slice(7), at(0), at(0));
+    assert!(rate.lacks(at(1)) && rate.take(at(1)) == Err(Refusal::Ask));
+    assert_eq!((0..10).filter(|_| rate.take_unasked(at(2)).is_ok()).count(), 2, "a third of seven");
+    assert_eq!(rate.report(at(3)).map(|report| (report.used, report.short)), Some((2, 2)));
+}
+
+#[test]
+fn an_agent_that_is_new_to_replicas_that_share_is_asked_for() {
+    let rates = Rates::per_minute(None, Some(4));
+    rates.share(2);
+    assert_eq!(rates.take("a", at(0)).map_err(|refused| refused.refusal), Err(Refusal::Ask));
+    assert_eq!(
+        (0..9).filter(|_| rates.take_unasked("a", at(0)).is_ok()).count(),
+        2,
+        "half of it, should nobody answer"
+    );
+    rates.share(0);
+    assert_eq!((0..9).filter(|_| rates.take("b", at(0)).is_ok()).count(), 4);
+}
+
+#[test]
+fn who_forgot_everything_is_told_of_the_last_minute() {
+    let rate = RateLimit::per_minute(10);
+    let slice = Slice { granted: 4, remaining: 6, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 1 };
+    rate.told(&Report::default(), &slice, at(0), at(0));
+    (0..3).for_each(|_| _ = rate.take(at(10)).unwrap());
+    rate.forgotten(at(20));
+    assert_eq!(rate.report(at(30)).unwrap().used, 3);
+}

@@ -1,0 +1,372 @@
+//! The rounds: a thread that says and hears, in the background.
+
+use std::error::Error;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use steadfast_config::Shared as Settings;
+use steadfast_core::Instant;
+use steadfast_core::rate::{RateLimit, Report, Slice};
+use steadfast_core::spend::{Allotment, SpendBudget, SpendReport};
+use steadfast_core::world::{Endpoint, Project, Session};
+use steadfast_store::shared::{Answer, Answered, RateAsk, Round, Shared, SharedError, SpendAsk};
+use tokio::sync::oneshot;
+use tokio::time::{Instant as Moment, sleep, sleep_until};
+
+use super::facts::{Known, hashed};
+use super::{Notes, SessionKey};
+use crate::Engine;
+
+/// How often notes are compared while nobody is in a hurry: what trips here opens elsewhere within two of these.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The shortest time between two rounds, however many are in a hurry.
+const GAP: Duration = Duration::from_millis(1);
+
+/// An answer that takes longer is none.
+const ANSWER_WITHIN: Duration = Duration::from_millis(250);
+
+/// How long it is left alone after a failure, at first and at most.
+const REST: Duration = Duration::from_millis(100);
+const REST_MAX: Duration = Duration::from_secs(2);
+
+/// Sessions compared in one round; the others have the next.
+const SESSIONS_PER_ROUND: usize = 512;
+
+/// The way to stop the rounds.
+type Stop = oneshot::Sender<oneshot::Sender<()>>;
+
+/// Starts the rounds. They end when they are stopped, or with the engine.
+pub(super) fn start(engine: &Arc<Engine>, notes: Arc<Notes>, settings: &Settings) -> io::Result<Stop> {
+    let (stop, stopped) = oneshot::channel();
+    let (engine, settings) = (Arc::downgrade(engine), settings.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::Builder::new().name("shared".to_owned()).spawn(move || {
+        let rounds = match Shared::new(settings.url.expose(), &settings.prefix, ANSWER_WITHIN) {
+            Ok(shared) => Rounds::new(engine, notes, shared),
+            Err(error) => return warn_away(&error),
+        };
+        runtime.block_on(rounds.run(stopped));
+    })?;
+    Ok(stop)
+}
+
+struct Rounds {
+    engine: Weak<Engine>,
+    notes: Arc<Notes>,
+    shared: Shared,
+    /// This replica's name.
+    replica: String,
+    /// What names are hashed with; empty before it was told.
+    salt: String,
+    proposal: String,
+    seen: u64,
+    known: Known,
+    warned: bool,
+}
+
+/// What was said in a round, to be told what came of it.
+#[derive(Default)]
+struct Said {
+    rates: Vec<(Limited, Report)>,
+    spends: Vec<(Budget, SpendReport)>,
+}
+
+/// What came of a round.
+enum Heard {
+    Everything,
+    /// Facts alone: nothing is handed out yet.
+    Settling,
+}
+
+/// Whoever has a rate limit.
+enum Limited {
+    Project(Arc<Project>),
+    Agent(Arc<RateLimit>),
+    Endpoint(Arc<Endpoint>),
+}
+
+/// Whoever has a budget.
+enum Budget {
+    Project(Arc<Project>),
+    Session(Arc<Session>),
+}
+
+impl Rounds {
+    fn new(engine: Weak<Engine>, notes: Arc<Notes>, shared: Shared) -> Self {
+        Self {
+            engine,
+            notes,
+            shared,
+            replica: Shared::random_name(),
+            salt: String::new(),
+            proposal: Shared::random_name(),
+            seen: 0,
+            known: Known::default(),
+            warned: false,
+        }
+    }
+
+    async fn run(mut self, mut stopped: oneshot::Receiver<oneshot::Sender<()>>) {
+        let mut rest = Duration::ZERO;
+        let mut pause = Duration::ZERO;
+        loop {
+            let hurried = rest.is_zero();
+            let done = tokio::select! {
+                biased;
+                done = &mut stopped => Some(done),
+                () = self.notes.wake.notified(), if hurried => None,
+                () = sleep(pause) => None,
+            };
+            let Some(engine) = self.engine.upgrade() else { return };
+            let stopping = done.is_some();
+            let began = Moment::now();
+            let up = self.round(&engine, stopping).await;
+            if let Some(done) = done {
+                let _ = done.map(|done| done.send(()));
+                return self.on_its_own(&engine);
+            }
+            rest = if up { Duration::ZERO } else { (rest * 2).clamp(REST, REST_MAX) };
+            pause = if up { TICK } else { rest };
+            drop(engine);
+            sleep_until(began + GAP).await;
+        }
+    }
+
+    /// One round; whether it was answered.
+    async fn round(&mut self, engine: &Arc<Engine>, leaving: bool) -> bool {
+        match self.try_round(engine, leaving).await {
+            // It listens, and hands nothing out yet.
+            Ok(Heard::Settling) => false,
+            Ok(Heard::Everything) => {
+                if !self.notes.up.swap(true, Ordering::Relaxed) && std::mem::take(&mut self.warned) {
+                    tracing::info!("the shared state is back: replicas share again");
+                }
+                true
+            }
+            Err(error) => {
+                self.notes.failed.fetch_add(1, Ordering::Relaxed);
+                self.notes.up.store(false, Ordering::Relaxed);
+                self.on_its_own(engine);
+                if !std::mem::replace(&mut self.warned, true) {
+                    warn_away(&error);
+                }
+                false
+            }
+        }
+    }
+
+    async fn try_round(&mut self, engine: &Arc<Engine>, leaving: bool) -> Result<Heard, SharedError> {
+        // Once more where this replica is told what names are hashed with.
+        for _ in 0..2 {
+            let number = self.notes.begun.fetch_add(1, Ordering::AcqRel) + 1;
+            let sent = engine.clock.now();
+            let (round, said) = match self.salt.as_str() {
+                "" => (self.words(), Said::default()),
+                _ => self.gather(engine, leaving),
+            };
+            self.notes.under_way.store(sent.as_nanos().max(1), Ordering::Relaxed);
+            let answered = self.shared.round(&round).await;
+            self.notes.under_way.store(0, Ordering::Relaxed);
+            match answered? {
+                Answered::OtherSalt(salt) => self.begin_anew(engine, salt),
+                Answered::Round(answer) if answer.settling => {
+                    self.learn(engine, &answer);
+                    said.rates.iter().for_each(|(limited, report)| limited.registered(report));
+                    return Ok(Heard::Settling);
+                }
+                Answered::Round(answer) => {
+                    self.learn(engine, &answer);
+                    said.told(&answer, sent, engine.clock.now());
+                    self.notes.answered.send_replace(number);
+                    return Ok(Heard::Everything);
+                }
+            }
+        }
+        // It forgot everything twice in a row: the next round is soon enough.
+        Ok(Heard::Settling)
+    }
+
+    /// Names are hashed with another salt: what was there before is forgotten.
+    fn begin_anew(&mut self, engine: &Engine, salt: String) {
+        let known_before = !std::mem::replace(&mut self.salt, salt).is_empty();
+        self.proposal = Shared::random_name();
+        self.seen = 0;
+        if known_before {
+            self.notes.up.store(false, Ordering::Relaxed);
+            self.on_its_own(engine);
+            let now = engine.clock.now();
+            self.limits(engine)
+                .iter()
+                .filter_map(|(_, limited)| limited.limit())
+                .for_each(|limit| limit.forgotten(now));
+        }
+        self.known.clear();
+    }
+
+    /// Who speaks.
+    fn words(&self) -> Round {
+        Round {
+            salt: self.salt.clone(),
+            proposal: self.proposal.clone(),
+            replica: self.replica.clone(),
+            seen: self.seen,
+            ..Round::default()
+        }
+    }
+
+    /// Everything this replica has to say.
+    fn gather(&mut self, engine: &Engine, leaving: bool) -> (Round, Said) {
+        let (snapshot, now) = (engine.snapshot(), engine.clock.now());
+        let facts = self.known.changes(&snapshot, &self.salt, now);
+        let mut round = Round { leaving, facts, ..self.words() };
+        let mut said = Said::default();
+        for (key, limited) in self.limits(engine) {
+            let Some((limit, report)) = limited.limit().and_then(|limit| Some((limit.limit(), limit.report(now)?)))
+            else {
+                continue;
+            };
+            let Report { used, given_back, short, ahead } = report;
+            round.rates.push(RateAsk { key, limit, used, given_back, short, ahead });
+            said.rates.push((limited, report));
+        }
+        let day = engine.clock.day();
+        for project in snapshot.known_projects() {
+            project.spend.roll(day);
+            let key = || format!("{}:{day}", hashed(&self.salt, &["project", &project.name]));
+            said.ask(&mut round, Budget::Project(Arc::clone(project)), key);
+        }
+        let sessions: Vec<_> = self.sessions().take(SESSIONS_PER_ROUND).collect();
+        for (key, session) in sessions {
+            let name = || hashed(&self.salt, &["session", &key.0, &key.1]);
+            if !said.ask(&mut round, Budget::Session(session), name) {
+                // It has given everything back that it does not use.
+                self.notes.sessions().remove(&key);
+            }
+        }
+        (round, said)
+    }
+
+    fn sessions(&self) -> impl Iterator<Item = (SessionKey, Arc<Session>)> {
+        let sessions = self.notes.sessions();
+        let all: Vec<_> = sessions.iter().map(|(key, session)| (key.clone(), Arc::clone(session))).collect();
+        all.into_iter()
+    }
+
+    /// Every rate limit with its name outside.
+    fn limits(&self, engine: &Engine) -> Vec<(String, Limited)> {
+        let now = engine.clock.now();
+        let mut limits = Vec::new();
+        for project in engine.snapshot().known_projects() {
+            if project.rate.project().is_some() {
+                let key = hashed(&self.salt, &["project", &project.name]);
+                limits.push((key, Limited::Project(Arc::clone(project))));
+            }
+            // Who does nothing has nothing to say, and there may be thousands of them.
+            let agents = project.rate.agents().into_iter().filter(|(_, limit)| !limit.is_idle(now));
+            for (agent, limit) in agents {
+                limits.push((hashed(&self.salt, &["agent", &project.name, &agent]), Limited::Agent(limit)));
+            }
+        }
+        let endpoints = self.known.endpoints().filter(|(_, endpoint)| endpoint.rate.is_some());
+        limits.extend(endpoints.map(|(id, endpoint)| (id.to_owned(), Limited::Endpoint(Arc::clone(endpoint)))));
+        limits
+    }
+
+    /// What is so elsewhere, and among how many.
+    fn learn(&mut self, engine: &Engine, answer: &Answer) {
+        let now = engine.clock.now();
+        let replicas = answer.replicas.max(1);
+        self.notes.replicas.store(replicas, Ordering::Relaxed);
+        self.seen = answer.version;
+        for fact in &answer.facts {
+            self.known.told(engine, fact, now);
+        }
+        for (_, endpoint) in self.known.endpoints() {
+            endpoint.retries.divide_among(replicas);
+        }
+        for project in engine.snapshot().known_projects() {
+            project.fallbacks.divide_among(replicas);
+            project.rate.share(if answer.settling { 0 } else { replicas });
+        }
+    }
+
+    /// Nobody answers: everything goes by what is known.
+    fn on_its_own(&self, engine: &Engine) {
+        let now = engine.clock.now();
+        self.limits(engine).iter().filter_map(|(_, limited)| limited.limit()).for_each(|limit| limit.on_its_own(now));
+        for project in engine.snapshot().known_projects() {
+            project.spend.on_its_own();
+            project.rate.share(0);
+        }
+        self.sessions().for_each(|(_, session)| session.spend.on_its_own());
+    }
+}
+
+impl Said {
+    /// Everybody who said something is told what came of it.
+    fn told(&self, answer: &Answer, sent: Instant, now: Instant) {
+        let replicas = answer.replicas.max(1);
+        for ((limited, report), told) in self.rates.iter().zip(&answer.rates) {
+            let [granted, remaining] = [told[0], told[1]].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            let [wait, reset] = [told[2], told[3]].map(Duration::from_millis);
+            if let Some(limit) = limited.limit() {
+                limit.told(report, &Slice { granted, remaining, wait, reset, replicas }, sent, now);
+            }
+        }
+        for ((budget, report), told) in self.spends.iter().zip(&answer.spends) {
+            let [allotted_usd_micros, total_usd_micros] = *told;
+            budget.budget().told(report, &Allotment { allotted_usd_micros, total_usd_micros, replicas });
+        }
+    }
+
+    /// Adds a budget to the round, where it has something to say.
+    fn ask(&mut self, round: &mut Round, budget: Budget, key: impl FnOnce() -> String) -> bool {
+        let (Some(limit), Some(report)) = (budget.budget().limit_usd_micros(), budget.budget().report()) else {
+            return false;
+        };
+        round.spends.push(SpendAsk {
+            key: key(),
+            limit,
+            committed: report.committed_usd_micros,
+            needed: report.needed_usd_micros,
+            wanted: report.wanted_usd_micros,
+        });
+        self.spends.push((budget, report));
+        true
+    }
+}
+
+impl Limited {
+    /// What was started without asking is known now.
+    fn registered(&self, report: &Report) {
+        if let Some(limit) = self.limit() {
+            limit.registered(report);
+        }
+    }
+
+    fn limit(&self) -> Option<&RateLimit> {
+        match self {
+            Self::Project(project) => project.rate.project(),
+            Self::Agent(limit) => Some(limit),
+            Self::Endpoint(endpoint) => endpoint.rate.as_ref(),
+        }
+    }
+}
+
+impl Budget {
+    fn budget(&self) -> &SpendBudget {
+        match self {
+            Self::Project(project) => &project.spend,
+            Self::Session(session) => &session.spend,
+        }
+    }
+}
+
+fn warn_away(error: &SharedError) {
+    let error: &dyn Error = error;
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    tracing::warn!(%error, %cause, "replicas share nothing: this one decides from its own memory until the shared state is back");
+}

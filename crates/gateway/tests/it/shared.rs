@@ -1,0 +1,316 @@
+//! Two gateways that share what they know through a real Redis, also while it is killed, hung or wrong.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use steadfast_core::breaker::{Mode, Override};
+use steadfast_core::world::Endpoint;
+use steadfast_stage::Redis;
+use tokio::task::JoinSet;
+
+use crate::harness::{LIMIT, Speaks, Stage, USUAL, get, with};
+
+/// Two gateways in front of the fake of the first.
+async fn pair(redis: &Redis, more: &str) -> (Arc<Stage>, Arc<Stage>) {
+    let usual = USUAL.replace("failures = 5 }", "failures = 5, cooldown = \"1s\" }");
+    let config = format!("{usual}\n{more}\n[shared]\nurl = \"{}\"", redis.url());
+    let one = Stage::new(&config).await;
+    let other = Stage::new(&config.replace("FAKE", &one.fake.url())).await;
+    for stage in [&one, &other] {
+        until("they share", || metric(stage, "steadfast_shared_up") == Some(1)).await;
+        until("they know of each other", || metric(stage, "steadfast_shared_replicas") == Some(2)).await;
+    }
+    (Arc::new(one), Arc::new(other))
+}
+
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < LIMIT, "it never happened: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn metric(stage: &Stage, name: &str) -> Option<u64> {
+    let text = stage.engine.metrics();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    line.parse().ok()
+}
+
+fn endpoint<T>(stage: &Stage, name: &str, look: impl Fn(&Endpoint, steadfast_core::Instant) -> T) -> T {
+    let (snapshot, now) = (stage.engine.snapshot(), stage.engine.clock().now());
+    let found = snapshot.world.endpoints().find(|(_, endpoint)| &*endpoint.name == name).map(|(_, endpoint)| endpoint);
+    look(found.unwrap(), now)
+}
+
+fn is_open(stage: &Stage, name: &str) -> bool {
+    endpoint(stage, name, |endpoint, now| endpoint.breaker.is_open(now))
+}
+
+/// A turn that nobody asked before: the memory of failed turns has nothing to say to it.
+fn of_project(project: &str) -> Request<Full<Bytes>> {
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    let mut body = Speaks::Messages.body(false);
+    let turn = TURN.fetch_add(1, Ordering::Relaxed);
+    body["messages"][0]["content"] = format!("say something, turn {turn}").into();
+    with(crate::harness::post("/v1/messages", &body), "x-steadfast-project", project)
+}
+
+/// Sends so many requests to each, a few at a time; how many were served, and how many refused with `refused`.
+async fn load(stages: [&Arc<Stage>; 2], each: usize, project: &'static str, refused: StatusCode) -> (usize, usize) {
+    let mut tasks = JoinSet::new();
+    let counts = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    for stage in stages {
+        let sent = Arc::new(AtomicUsize::new(0));
+        for _ in 0..8 {
+            let (stage, counts, sent) = (Arc::clone(stage), Arc::clone(&counts), Arc::clone(&sent));
+            tasks.spawn(async move {
+                while sent.fetch_add(1, Ordering::Relaxed) < each {
+                    let answer = stage.send(of_project(project)).await;
+                    let count = match answer.status {
+                        StatusCode::OK => &counts.0,
+                        status if status == refused => &counts.1,
+                        _ => panic!("{} {}", answer.status, answer.text()),
+                    };
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap();
+    }
+    (counts.0.load(Ordering::Relaxed), counts.1.load(Ordering::Relaxed))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_breaker_that_trips_in_one_opens_in_the_other() {
+    for redis in Redis::of_each_kind() {
+        let (one, other) = pair(&redis, "").await;
+        one.script("a", "server_error");
+        for _ in 0..3 {
+            one.send(Speaks::Messages.request(false)).await;
+        }
+        assert!(is_open(&one, "a"));
+        let began = Instant::now();
+        until("it opens in the other", || is_open(&other, "a")).await;
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        let asked = one.fake.count("a");
+        assert_eq!(other.send(Speaks::Messages.request(false)).await.header("x-steadfast-endpoint"), "b");
+        assert_eq!(one.fake.count("a"), asked, "the other did not have to find out itself");
+        assert!(other.events("breaker", &["about", "state"]).contains(&"a open".to_owned()), "its log tells");
+        one.script("a", "ok");
+        let probed = async || one.send(Speaks::Messages.request(false)).await;
+        let began = Instant::now();
+        while is_open(&one, "a") || probed().await.header("x-steadfast-endpoint") != "a" {
+            assert!(began.elapsed() < LIMIT, "it never closes");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        until("it closes in the other", || {
+            endpoint(&other, "a", |endpoint, now| endpoint.breaker.state(now) == steadfast_core::breaker::State::Closed)
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_persons_word_a_pause_and_an_exhausted_quota_are_known_everywhere() {
+    let redis = Redis::start();
+    let (one, other) = pair(&redis, "").await;
+    let ahead = |secs| one.engine.clock().now() + Duration::from_secs(secs);
+    let word = Override { mode: Mode::ForcedOpen, reason: "ana: maintenance".to_owned(), until: ahead(600) };
+    endpoint(&one, "a", |endpoint, _| endpoint.breaker.set_override(Some(word.clone())));
+    endpoint(&one, "b", |endpoint, _| endpoint.set_aside(ahead(600)));
+    endpoint(&one, "oa", |endpoint, _| endpoint.pause(ahead(600)));
+    let told =
+        |name| endpoint(&other, name, |endpoint, now| endpoint.breaker.current_override(now).map(|word| word.reason));
+    until("the word is known", || told("a").as_deref() == Some("ana: maintenance")).await;
+    until("the quota is known", || endpoint(&other, "b", |endpoint, now| endpoint.set_aside_until(now).is_some()))
+        .await;
+    until("the pause is known", || endpoint(&other, "oa", Endpoint::is_paused)).await;
+    endpoint(&other, "a", |endpoint, _| endpoint.breaker.set_override(None));
+    endpoint(&other, "b", |endpoint, _| endpoint.take_back());
+    until("it is taken back everywhere", || !is_open(&one, "a")).await;
+    until("it is in use everywhere", || endpoint(&one, "b", |endpoint, now| endpoint.set_aside_until(now).is_none()))
+        .await;
+    let late =
+        Stage::new(&format!("{USUAL}\n[shared]\nurl = \"{}\"", redis.url()).replace("FAKE", &one.fake.url())).await;
+    until("who comes late learns it too", || endpoint(&late, "oa", Endpoint::is_paused)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_limit_holds_over_both_together() {
+    let redis = Redis::with_password("s3cret-of-redis");
+    let (one, other) = pair(&redis, "[projects.acme]\nrate = { requests_per_minute = 60 }").await;
+    let (served, refused) = load([&one, &other], 150, "acme", StatusCode::TOO_MANY_REQUESTS).await;
+    assert_eq!(served + refused, 300);
+    assert!(served <= 60, "{served} of 60");
+    assert!(served >= 50, "{served} of 60: what one does not use, the other gets");
+    assert_eq!(one.fake.requests().len(), served, "nobody was called for those that were refused");
+    let refused = one.send(of_project("acme")).await;
+    assert_eq!(refused.json()["error"]["rate_limit"]["limit"], 60);
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_small_limit_can_be_used_up_by_one_alone() {
+    let redis = Redis::start();
+    let (one, other) = pair(&redis, "[projects.acme]\nrate = { requests_per_minute = 5, per_agent = 3 }").await;
+    let ask = async |stage: &Stage, agent: &'static str| {
+        stage.send(with(of_project("acme"), "x-steadfast-agent", agent)).await.status.as_u16()
+    };
+    assert_eq!([ask(&one, "a").await, ask(&one, "a").await, ask(&one, "a").await], [200, 200, 200]);
+    assert_eq!(ask(&other, "a").await, 429, "the agent's limit is one, wherever it asks");
+    assert_eq!([ask(&other, "b").await, ask(&one, "b").await, ask(&other, "c").await], [200, 200, 429]);
+}
+
+const SPENDING: &str = "[projects.acme]\nspend = { usd_per_day = 0.002 }
+[projects.talk]\nspend = { usd_per_session = 0.0004 }";
+
+/// What attempts of this stage cost, in millionths of a dollar.
+fn spent(stage: &Stage) -> u64 {
+    stage.log().iter().filter(|line| line["event"] == "success").filter_map(|line| line["usd_micros"].as_u64()).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_holds_over_both_together() {
+    let redis = Redis::start();
+    let (one, other) = pair(&redis, SPENDING).await;
+    one.script("a", "words=20");
+    let (served, refused) = load([&one, &other], 200, "acme", StatusCode::PAYMENT_REQUIRED).await;
+    assert!(served > 0 && refused > 0, "{served} served, {refused} refused");
+    // Those were refused while others held what they did not use in the end. One after the other gets to it all.
+    for _ in 0..60 {
+        one.send(of_project("acme")).await;
+        other.send(of_project("acme")).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let spent = spent(&one) + spent(&other);
+    assert!(spent <= 2_000, "{spent} of 2000");
+    assert!(spent >= 1_500, "{spent} of 2000: nothing is lost between them");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_moves_takes_what_it_spent_along() {
+    let redis = Redis::start();
+    let (one, other) = pair(&redis, SPENDING).await;
+    one.script("a", "words=20");
+    let ask = async |stage: &Stage| stage.send(with(of_project("talk"), "x-steadfast-session", "s")).await.status;
+    let mut served = 0;
+    while ask(if served % 2 == 0 { &one } else { &other }).await == 200 {
+        served += 1;
+        assert!(served < 100, "there is no end to it");
+    }
+    assert!(served > 2, "{served}");
+    let spent = spent(&one) + spent(&other);
+    assert!(spent <= 400, "{spent} of 400");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn traffic_goes_on_without_redis_and_shares_again_by_itself() {
+    let mut redis = Redis::start();
+    let (one, other) = pair(&redis, "[projects.acme]\nrate = { requests_per_minute = 40 }").await;
+    let (served, _) = load([&one, &other], 5, "acme", StatusCode::TOO_MANY_REQUESTS).await;
+    assert_eq!(served, 10);
+    let left = |stage: &Stage| stage.engine.rate_limits()[0].remaining;
+    until("both know what is left", || left(&one) == 30 && left(&other) == 30).await;
+    // What one still held when the other was told is given back, and told, within a second.
+    tokio::time::sleep(Duration::from_millis(1_300)).await;
+    redis.kill();
+    until("it is missed", || [&one, &other].iter().all(|stage| metric(stage, "steadfast_shared_up") == Some(0))).await;
+    let (more, refused) = load([&one, &other], 100, "acme", StatusCode::TOO_MANY_REQUESTS).await;
+    assert!(refused > 0 && served + more <= 40, "each keeps to its part of what was left: {served} and {more}");
+    assert!(more >= 20, "{more}");
+    assert_eq!(one.send(get("/ready")).await.status, 200, "Redis is no reason not to be ready");
+    redis.resume();
+    until("they share again", || {
+        [&one, &other].iter().all(|stage| metric(stage, "steadfast_shared_replicas") == Some(2))
+    })
+    .await;
+    until("both", || [&one, &other].iter().all(|stage| metric(stage, "steadfast_shared_up") == Some(1))).await;
+    let (again, _) = load([&one, &other], 100, "acme", StatusCode::TOO_MANY_REQUESTS).await;
+    assert!(served + more + again <= 40, "what was started before is not forgotten: {served}, {more}, {again}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_waits_for_a_redis_that_hangs() {
+    let redis = Redis::start();
+    let (one, other) =
+        pair(&redis, &format!("[projects.free]\nrate = {{ requests_per_minute = 100000 }}\n{SPENDING}")).await;
+    redis.hang();
+    let began = Instant::now();
+    let (served, _) = load([&one, &other], 200, "free", StatusCode::TOO_MANY_REQUESTS).await;
+    assert_eq!(served, 400);
+    // At a quarter of a second each this would be more than ten seconds, eight at a time.
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    until("it is missed", || metric(&one, "steadfast_shared_up") == Some(0)).await;
+    redis.go_on();
+    until("they share again", || metric(&one, "steadfast_shared_up") == Some(1)).await;
+    drop(other);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_password_or_address_stops_nothing() {
+    let redis = Redis::with_password("s3cret-of-redis");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for url in
+        [redis.url().replace("s3cret", "wrong"), format!("redis://{nobody}"), "redis://no.such.host.invalid".to_owned()]
+    {
+        let config = format!(
+            "{USUAL}\n{SPENDING}\n[projects.free]\nrate = {{ requests_per_minute = 2 }}\n[shared]\nurl = \"{url}\""
+        );
+        let stage = Stage::new(&config).await;
+        assert_eq!(stage.send(of_project("acme")).await.status, 200);
+        let statuses = [
+            stage.send(of_project("free")).await,
+            stage.send(of_project("free")).await,
+            stage.send(of_project("free")).await,
+        ];
+        assert_eq!(statuses.map(|answer| answer.status.as_u16()), [200, 200, 429], "its own limits hold");
+        until("it was tried", || metric(&stage, "steadfast_shared_failures_total") > Some(0)).await;
+        assert_eq!(metric(&stage, "steadfast_shared_up"), Some(0));
+        let text = stage.engine.metrics();
+        assert!(!text.contains("s3cret") && !text.contains("wrong-of"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_in_redis_end_by_themselves_and_hold_no_secret() {
+    let redis = Redis::start();
+    let secret = "\n[endpoints.own]\ndialect = \"anthropic\"\nurl = \"FAKE/@own\"\nkey = { env = \"PROVIDER_KEY\" }\nrate = { requests_per_minute = 9 }
+[models.claude-own]\nvendor = \"anthropic\"\nendpoints = [\"own\"]\n[projects.team]\nrate = { requests_per_minute = 100, per_agent = 50 }";
+    let (one, _other) = pair(&redis, &format!("{SPENDING}{secret}")).await;
+    let mut body = Speaks::Messages.body(false);
+    body["model"] = "claude-own".into();
+    one.script("own", "server_error");
+    for project in ["acme", "talk", "team"] {
+        let request = with(crate::harness::post("/v1/messages", &body), "x-steadfast-project", project);
+        one.send(with(request, "x-steadfast-session", "secret-session-name")).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let cli = |arguments: &[&str]| {
+        let output =
+            std::process::Command::new("redis-cli").args(["-u", &redis.url()]).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let keys = cli(&["KEYS", "*"]);
+    assert!(keys.lines().count() >= 6, "{keys}");
+    for key in keys.lines() {
+        assert!(key.starts_with("steadfast:"), "{key}");
+        assert!(cli(&["PTTL", key]).trim().parse::<i64>().unwrap() > 0, "{key} never ends");
+        let kind = cli(&["TYPE", key]);
+        let held = match kind.trim() {
+            "hash" => cli(&["HGETALL", key]),
+            "zset" => cli(&["ZRANGE", key, "0", "-1"]),
+            _ => cli(&["GET", key]),
+        };
+        for secret in ["sk-provider-planted", "secret-session-name", "127.0.0.1", "acme", "team"] {
+            assert!(!key.contains(secret) && !held.contains(secret), "{key}: {held}");
+        }
+    }
+}
