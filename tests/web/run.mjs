@@ -121,7 +121,7 @@ try {
   });
 
   await check("live: an outage opens the breaker, and traffic goes elsewhere", async (open) => {
-    await stage.script("alpha", "status=503");
+    await stage.script("alpha", "status=500");
     const page = await open("#/live");
     await page.getByText("connected", { exact: true }).waitFor();
     const breaker = page.getByRole("link", { name: /Breaker of alpha is/ });

@@ -20,7 +20,6 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         check(name, || cargo(arguments))?;
     }
     check("sdk", || crate::sdk::run(&[]).map(drop))?;
-    check("web", || crate::web::run(&[]).map(drop))?;
     check("api", || crate::api::run(&[]).map(drop))?;
     check("tidy", || crate::tidy::run(&[]).map(drop))?;
     check("corpus", || {
