@@ -16,10 +16,13 @@ const CARGO_CHECKS: &[(&str, &[&str])] = &[
 
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     ensure!(arguments.is_empty(), "`ci` takes no arguments");
+    check("tmux", find_tmux)?;
     for (name, arguments) in CARGO_CHECKS {
         check(name, || cargo(arguments))?;
     }
     check("sdk", || crate::sdk::run(&[]).map(drop))?;
+    check("python", || crate::python::run(&[]).map(drop))?;
+    check("web", || crate::web::run(&[]).map(drop))?;
     check("api", || crate::api::run(&[]).map(drop))?;
     check("tidy", || crate::tidy::run(&[]).map(drop))?;
     check("corpus", || {
@@ -28,6 +31,20 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         Ok(())
     })
     .map(|()| ExitCode::SUCCESS)
+}
+
+/// The council is tested in a real terminal; where there is none to drive, it is installed.
+fn find_tmux() -> anyhow::Result<()> {
+    let found = || Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
+    if found() {
+        return Ok(());
+    }
+    let install = Command::new("apt-get").args(["install", "-y", "--no-install-recommends", "tmux"]).status();
+    ensure!(
+        install.is_ok_and(|status| status.success()) && found(),
+        "the tests need tmux (Debian: apt-get install tmux)"
+    );
+    Ok(())
 }
 
 #[expect(clippy::print_stderr, reason = "the talk of a command line tool")]

@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod clients;
 mod corpus;
+mod python;
 mod readme_table;
 mod sdk;
 mod simulate;
@@ -20,12 +21,13 @@ const COMMANDS: &[Command] = &[
     ("api", "the control API against its own OpenAPI document, and MCP", api::run),
     (
         "bench",
-        "gateway: Steadfast against nginx and the direct connection [--rounds N] [--soak SECONDS] ..",
+        "gateway: against nginx and the direct connection [--rounds N] ..; tasks: a worker against xargs -P",
         bench::run,
     ),
     ("ci", "everything CI checks", ci::run),
     ("clients", "real SDKs and agents as clients of the gateway [WORD].. only cases with these words", clients::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
+    ("python", "the Python client against the real binary", python::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),
     ("sdk", "the real SDKs as clients of the gateway", sdk::run),
     ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),

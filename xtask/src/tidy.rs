@@ -32,6 +32,18 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "steadfast-supervisor",
+        &[
+            "steadfast-api",
+            "steadfast-core",
+            "steadfast-config",
+            "steadfast-dialect",
+            "steadfast-engine",
+            "steadfast-http1",
+            "steadfast-store",
+        ],
+    ),
+    (
         "steadfast-gateway",
         &[
             "steadfast-api",
@@ -69,6 +81,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "steadfast-http1",
             "steadfast-sim",
             "steadfast-store",
+            "steadfast-supervisor",
             "steadfast-web",
         ],
     ),

@@ -14,7 +14,7 @@ use steadfast_core::breaker::{Mode, Override};
 use steadfast_core::policy::Policy;
 use steadfast_core::record::{Event, Record};
 use steadfast_engine::{Clock, Engine, EngineError, Listener, Snapshot};
-use steadfast_store::{Document, Expected, PutError, Store};
+use steadfast_store::{Document, Expected, PutError, Range, Store};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::problem::Problem;
@@ -29,6 +29,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// A climb is remembered for a week over restarts.
 const CLIMB_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+
+/// Budgets are those of a day.
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Climbs that ended and wait to be forgotten.
 const ENDED_MAX: usize = 256;
@@ -101,9 +104,36 @@ impl Control {
         if let Err(error) = control.catch_up().await {
             tracing::warn!(%error, "what was stored through the control API is not in force yet");
         }
+        control.resume_spending().await;
         tokio::spawn(follow(Arc::downgrade(&control.0)));
         tokio::spawn(forget_climbs(Arc::downgrade(&control.0), climbs));
         control
+    }
+
+    /// Goes on from what each project has spent today: a restart is no new day. Where replicas share what they
+    /// spend, that knows better.
+    async fn resume_spending(&self) {
+        let snapshot = self.snapshot();
+        if snapshot.config.shared.is_some() {
+            return;
+        }
+        let day = self.clock().day();
+        let from = i64::try_from(day * DAY_MS).unwrap_or(0);
+        let to = self.clock().wall().as_millis();
+        for name in snapshot.config.projects.keys() {
+            let range = Range { from, to, project: Some(name.clone()) };
+            let spent = match self.store().analytics(range).await {
+                Ok(analytics) => u64::try_from(analytics.totals.usd_micros).unwrap_or(0),
+                Err(error) => {
+                    tracing::warn!(%error, "what was spent today is not known: budgets begin anew");
+                    return;
+                }
+            };
+            if let Some(project) = snapshot.project(name) {
+                project.spend.roll(day);
+                project.spend.settle(0, spent);
+            }
+        }
     }
 
     /// Loads the configuration again, with what people stored.

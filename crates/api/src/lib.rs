@@ -20,6 +20,7 @@ mod endpoints;
 mod events;
 mod explain;
 mod keys;
+mod limits;
 mod live;
 mod models;
 mod openapi;

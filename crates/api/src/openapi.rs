@@ -18,8 +18,8 @@ use utoipa_axum::routes;
 use crate::control::Control;
 use crate::problem::{ProblemBody, ProblemDetail};
 use crate::{
-    again, alerts, analytics, climb, endpoints, events, explain, keys, live, models, policies, projects, requests,
-    retry_policy, sessions,
+    again, alerts, analytics, climb, endpoints, events, explain, keys, limits, live, models, policies, projects,
+    requests, retry_policy, sessions,
 };
 
 /// Every route of this crate.
@@ -59,6 +59,7 @@ fn described() -> OpenApiRouter<Control> {
         .routes(routes!(requests::one))
         .routes(routes!(explain::explain))
         .routes(routes!(models::list))
+        .routes(routes!(limits::list))
         .routes(routes!(policies::list))
         .routes(routes!(policies::templates))
         .routes(routes!(policies::one, policies::put, policies::delete))

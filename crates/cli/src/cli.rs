@@ -6,14 +6,19 @@ use clap::{Args, Parser, Subcommand};
 use steadfast_config::Setting;
 
 use crate::commands::config::ConfigArgs;
+use crate::commands::council::CouncilArgs;
 use crate::commands::demo::DemoArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::fake::FakeArgs;
+use crate::commands::guard::GuardArgs;
 use crate::commands::mcp::McpArgs;
+use crate::commands::run::RunArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::setup::SetupArgs;
 use crate::commands::simulate::SimulateArgs;
+use crate::commands::spawn::SpawnArgs;
+use crate::commands::tasks::TasksArgs;
 use crate::commands::top::TopArgs;
 use crate::commands::why::WhyArgs;
 
@@ -51,6 +56,14 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Serve the gateway: point your clients at it
     Serve(ServeArgs),
+    /// Run a command or an agent, and keep it working until it is done
+    Run(RunArgs),
+    /// Run many tasks at once, and keep each working until it is done
+    Spawn(SpawnArgs),
+    /// See, follow, stop and repeat tasks that were left to a worker
+    Tasks(TasksArgs),
+    /// Talk with several models in one conversation that loses no voice
+    Council(CouncilArgs),
     /// Point a client at the gateway: print the lines, or write them
     Setup(SetupArgs),
     /// Check that everything between a client and its models is in order
@@ -69,6 +82,9 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Play a provider that fails by script, to test clients and gateways against
     Fake(FakeArgs),
+    /// End what a supervisor leaves behind
+    #[command(hide = true)]
+    Guard(GuardArgs),
 }
 
 fn setting(written: &str) -> Result<Setting, String> {

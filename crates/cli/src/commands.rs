@@ -1,14 +1,19 @@
 //! One file per command, and what they share.
 
 pub(crate) mod config;
+pub(crate) mod council;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fake;
+pub(crate) mod guard;
 pub(crate) mod mcp;
+pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod simulate;
+pub(crate) mod spawn;
+pub(crate) mod tasks;
 pub(crate) mod top;
 pub(crate) mod why;
 
@@ -28,6 +33,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Demo(args) => demo::run(args, &cli.sources),
         Command::Serve(args) => serve::run(args, &cli.sources),
+        Command::Council(args) => council::run(args, &cli.sources),
         Command::Setup(args) => setup::run(args, &cli.sources),
         Command::Doctor(args) => doctor::run(args, &cli.sources),
         Command::Why(args) => why::run(args, &cli.sources),
@@ -37,6 +43,10 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Simulate(args) => simulate::run(args, &cli.sources),
         Command::Config(args) => config::run(args, &cli.sources),
         Command::Fake(args) => fake::run(args, &cli.sources),
+        Command::Run(args) => run::run(args, &cli.sources),
+        Command::Spawn(args) => spawn::run(args, &cli.sources),
+        Command::Tasks(args) => tasks::run(args, &cli.sources),
+        Command::Guard(args) => guard::run(args, &cli.sources),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The `steadfast` binary: commands, flags, wiring.
 //!
 //! stdout is data, stderr is talk. Exit codes: 0 it worked, 1 it was tried and refused, 2 the
-//! command line makes no sense.
+//! command line makes no sense; `run` and `spawn` have more (docs/supervisor.md).
 
 mod cli;
 mod client;
@@ -10,6 +10,7 @@ mod commands;
 mod control;
 mod decisions;
 mod screen;
+mod tasks;
 
 use std::process::ExitCode;
 

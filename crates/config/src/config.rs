@@ -13,6 +13,7 @@ use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, VendorBoundary};
 use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Route, Served};
 
+use crate::agents::Agent;
 use crate::clients::{self, Client};
 use crate::models;
 use crate::secret::Secret;
@@ -39,7 +40,7 @@ pub struct Config {
     pub clients: Vec<Arc<Client>>,
     /// The user's own classification, in order.
     pub rules: Vec<UserRule>,
-    /// How to start agents.
+    /// How to start agents: the known ones and the file's own.
     pub agents: BTreeMap<String, Agent>,
     /// Services to look after.
     pub services: BTreeMap<String, Service>,
@@ -153,13 +154,6 @@ pub struct Project {
     pub enabled: bool,
 }
 
-/// How to start an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Agent {
-    /// The program and its arguments; never empty.
-    pub command: Vec<String>,
-}
-
 /// A service to look after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
@@ -169,6 +163,8 @@ pub struct Service {
     pub start: Vec<String>,
     /// The rest between two restarts.
     pub cooldown: Duration,
+    /// How long it may take to be well after a start.
+    pub settle: Duration,
     /// Run after every start; may be empty.
     pub register: Vec<String>,
 }
@@ -180,6 +176,12 @@ pub struct Council {
     pub members: Vec<Member>,
     /// What to do about failures.
     pub policy: Arc<Policy>,
+    /// Where metrics are written, where they are.
+    pub metrics: Option<String>,
+    /// MCP servers by name, each with its command, which is never empty.
+    pub tools: Vec<(String, Vec<String>)>,
+    /// How long a tool may take.
+    pub tool_timeout: Duration,
 }
 
 /// One voice.
@@ -189,6 +191,10 @@ pub struct Member {
     pub name: String,
     /// Its model, which is in the catalogue.
     pub model: Arc<str>,
+    /// The chain in place of the model's own; its models are in the catalogue.
+    pub fallback: Option<Vec<Arc<str>>>,
+    /// What it is told about itself.
+    pub prompt: Option<String>,
 }
 
 /// Where events, sessions and tasks are kept. Addresses may hold passwords.

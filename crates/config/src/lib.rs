@@ -6,6 +6,7 @@
 //!
 //! Reads files, never the environment: variables are handed in.
 
+mod agents;
 mod clients;
 mod config;
 mod file;
@@ -25,10 +26,11 @@ mod suggest;
 mod url;
 mod value;
 
+pub use agents::{Agent, AgentGateway, AgentOutput, PLACEHOLDERS};
 pub use clients::{Client, Heartbeat, Sign, Told, UNKNOWN_CLIENT};
 pub use config::{
-    Agent, Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member,
-    Project, Service, Shared, Store, Traces,
+    Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,
+    Service, Shared, Store, Traces,
 };
 pub use file::{ConfigFile, candidates};
 pub use layers::Setting;

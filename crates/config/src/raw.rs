@@ -4,16 +4,17 @@
 //! from it. Nothing here is checked beyond the form of single values; `resolve` does the rest.
 
 mod client;
-mod faces;
+pub(crate) mod faces;
 mod policy;
 mod project;
 mod target;
 
 use crate::read::{Named, section};
 
-use faces::{RawAdmin, RawAgent, RawAlerts, RawCouncil, RawLog, RawService, RawShared, RawStore, RawTraces};
+use faces::{RawAdmin, RawAlerts, RawCouncil, RawLog, RawService, RawShared, RawStore, RawTraces};
 
 pub(crate) use client::{AS_IT_IS, RawClient};
+pub(crate) use faces::RawAgent;
 pub(crate) use policy::{JitterWord, RawBreaker, RawJitter, RawPolicy, RawStep, RawStepTable, StepWord, trigger_help};
 pub(crate) use project::{RawMatch, RawProject, RawRule};
 pub(crate) use target::{RawEndpoint, RawModel};
@@ -50,7 +51,8 @@ section! {
         clients: Named<RawClient>,
         /// Your own classification of failures, asked before the built-in one; the first match wins.
         rules: Vec<RawRule>,
-        /// How the supervisor starts an agent, by name.
+        /// How the supervisor starts an agent, by name. Default: `claude`, `codex`, `gemini`, `opencode` and
+        /// `openclaw` as they were measured (docs/supervisor.md).
         agents: Named<RawAgent>,
         /// Local services that agents need, by name: watched, restarted, registered again.
         services: Named<RawService>,

@@ -11,6 +11,7 @@ mod models;
 mod policies;
 mod projects;
 mod steps;
+mod tasks;
 mod traces;
 mod vault;
 
@@ -54,8 +55,8 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
         projects,
         clients: clients::resolve(raw, report),
         rules: projects::rules(raw, report),
-        agents: faces::agents(raw, report),
-        services: faces::services(raw, report),
+        agents: tasks::agents(raw, report, vault),
+        services: tasks::services(raw, report),
         council,
         store: faces::store(raw, report, vault),
         shared: faces::shared(raw, report, vault),

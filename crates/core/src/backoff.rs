@@ -97,6 +97,14 @@ impl Backoff {
         Self { jitter: Jitter::Spread(0.0), ..self }
     }
 
+    /// The same growth from another first delay.
+    #[must_use]
+    pub fn beginning_at(self, base: Duration) -> Self {
+        let base = base.min(Self::CAP_MAX);
+        let grows = self.multiplier > 1.0 || self.jitter == Jitter::Decorrelated;
+        Self { base, cap: if grows { self.cap.max(base) } else { base }, ..self }
+    }
+
     /// The first delay.
     pub const fn base(&self) -> Duration {
         self.base

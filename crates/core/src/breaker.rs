@@ -17,7 +17,7 @@ mod machine;
 mod suspicion;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -196,6 +196,8 @@ pub struct Breaker {
     tripped: AtomicU64,
     suspicion: Suspicion,
     window: Window,
+    /// Whether much went on when an attempt last failed.
+    busy: AtomicBool,
     machine: Mutex<Machine>,
 }
 
@@ -205,6 +207,13 @@ const DOUBTFUL: u32 = 3;
 
 /// How long a run of failures speaks against extra attempts.
 const FRESH: Duration = Duration::from_millis(500);
+
+/// Where fewer attempts end in a second, so few are in flight that each can be answered for: they
+/// need not wait for a verdict.
+const QUIET_PER_SEC: f64 = 15.0;
+
+/// How many failures in a row a quiet endpoint shows before it is no longer tried in place of another.
+const UNTRIED_RUN_MAX: u32 = 1;
 
 /// How long a trip speaks against extra attempts elsewhere: until it shows whether the others
 /// live. In a total outage the whole chain trips within this time.
@@ -226,6 +235,7 @@ impl Breaker {
             tripped: AtomicU64::new(0),
             suspicion: Suspicion::default(),
             window: Window::new(settings.window),
+            busy: AtomicBool::new(false),
             machine: Mutex::new(Machine::new(seed)),
         }
     }
@@ -368,6 +378,18 @@ impl Breaker {
         tripped || long_run && since(&self.failed) < FRESH
     }
 
+    /// Whether so little went on here, when it last failed, that nobody need wait for a verdict: what
+    /// falls back while an outage is found out comes one by one, and the first tells whether the next
+    /// endpoint lives.
+    pub fn is_quiet(&self) -> bool {
+        !self.busy.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing yet speaks against an attempt here in place of another endpoint.
+    pub fn is_untried(&self, now: Instant) -> bool {
+        self.run.load(Ordering::Relaxed) < UNTRIED_RUN_MAX && !self.is_open(now)
+    }
+
     /// What it was told to do.
     pub const fn settings(&self) -> &Settings {
         &self.settings
@@ -397,6 +419,8 @@ impl Breaker {
                 _ => self.run.load(Ordering::Relaxed),
             }
         };
+        let total = self.window.counts(now).total() as f64;
+        self.busy.store(total >= QUIET_PER_SEC * self.settings.window.as_secs_f64(), Ordering::Relaxed);
         let troubled_since = *machine.troubled_since.get_or_insert(now);
         let ratio_counts = !self.settings.adaptive || now.since(troubled_since) >= self.settings.window / 4;
         let reason = self.trip_reason(run, ratio_counts, now)?;

@@ -4,7 +4,7 @@
 //! Balances are whole thousandths of an attempt, so what is deposited, withdrawn and lost to the
 //! cap adds up exactly.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::time::Instant;
@@ -140,10 +140,10 @@ impl Allowance {
 pub struct Throttle {
     /// The share of attempts accepted, the latest weighing most, in parts of `WHOLE`.
     accepted: AtomicU64,
-    /// About when the last attempt ended, in nanoseconds.
+    /// About when the last attempt ended, or one was let through for want of any, in nanoseconds.
     last: AtomicU64,
-    /// How the last attempt ended.
-    served: AtomicBool,
+    /// How many attempts have ended badly since one was accepted.
+    row: AtomicU32,
 }
 
 impl Throttle {
@@ -154,11 +154,16 @@ impl Throttle {
     /// One attempt weighs a twentieth: about the last twenty count.
     const MEMORY: u64 = 20;
 
+    /// From this many in a row on, each halves the share: a brown-out seldom shows as many, and an
+    /// outage nothing else. One that is accepted brings the whole share back.
+    const ROW: u32 = 7;
+
     /// This share always goes out, or the end of a long outage would be noticed late.
     const FLOOR: f64 = 0.01;
 
-    /// After this long without any attempt nothing is known.
-    const STALE: Duration = Duration::from_secs(600);
+    /// After this long without any attempt one goes out: where little is asked for, the share alone
+    /// would notice the end of an outage late.
+    const STALE: Duration = Duration::from_secs(5);
 
     /// How exactly `last` is kept: writing it for every attempt would only make threads wait.
     const LAST_WITHIN: Duration = Duration::from_secs(1);
@@ -167,19 +172,26 @@ impl Throttle {
 
     /// A throttle with no history.
     pub fn new() -> Self {
-        Self { accepted: AtomicU64::new(Self::WHOLE), last: AtomicU64::new(0), served: AtomicBool::new(true) }
+        Self { accepted: AtomicU64::new(Self::WHOLE), last: AtomicU64::new(0), row: AtomicU32::new(0) }
     }
 
     /// Whether an attempt against all breakers may go out; `chance` is a random number below 1.
     pub fn allow(&self, chance: f64, now: Instant) -> bool {
-        let share = (Self::FACTOR * self.accepted.load(Ordering::Relaxed)) as f64 / Self::WHOLE as f64;
-        let last = Instant::from_nanos(self.last.load(Ordering::Relaxed));
-        chance < share.max(Self::FLOOR) || now.since(last) > Self::STALE
+        let beyond = self.row.load(Ordering::Relaxed).saturating_sub(Self::ROW).min(63);
+        let share = ((Self::FACTOR * self.accepted.load(Ordering::Relaxed)) >> beyond) as f64 / Self::WHOLE as f64;
+        chance < share.max(Self::FLOOR) || self.is_stale(now)
+    }
+
+    /// Whether nobody has been let through for a while; whoever is told so is let through.
+    fn is_stale(&self, now: Instant) -> bool {
+        let last = self.last.load(Ordering::Relaxed);
+        let moved = || self.last.compare_exchange(last, now.as_nanos(), Ordering::Relaxed, Ordering::Relaxed);
+        now.since(Instant::from_nanos(last)) > Self::STALE && moved().is_ok()
     }
 
     /// Whether the last attempt was accepted.
     pub fn served_last(&self) -> bool {
-        self.served.load(Ordering::Relaxed)
+        self.row.load(Ordering::Relaxed) == 0
     }
 
     /// Takes the end of any attempt at the endpoint.
@@ -190,8 +202,11 @@ impl Throttle {
             // In good times nothing changes, and one load is all this costs.
             (moved != share).then_some(moved)
         };
-        if self.served.load(Ordering::Relaxed) != accepted {
-            self.served.store(accepted, Ordering::Relaxed);
+        if !accepted {
+            // Far beyond what counts it may wrap for all that matters: after four thousand million.
+            self.row.fetch_add(1, Ordering::Relaxed);
+        } else if self.row.load(Ordering::Relaxed) != 0 {
+            self.row.store(0, Ordering::Relaxed);
         }
         _ = self.accepted.try_update(Ordering::Relaxed, Ordering::Relaxed, moved);
         if now.since(Instant::from_nanos(self.last.load(Ordering::Relaxed))) > Self::LAST_WITHIN {
@@ -305,9 +320,51 @@ mod tests {
             }
             sent
         };
-        assert!(sent(0.5) > 9_900);
+        // Longer rows are held back a little.
+        let half = sent(0.5);
+        assert!(half > 9_500, "{half}");
         assert!(sent(0.0) < 300);
         let tenth = sent(0.1);
         assert!(tenth < 3_500, "a tenth accepted should send about three tenths, sent {tenth}");
+    }
+
+    #[test]
+    fn an_outage_is_believed_after_a_row_and_forgotten_with_the_first_that_is_accepted() {
+        let throttle = Throttle::new();
+        throttle.record(true, at(10_000));
+        assert!(throttle.served_last());
+        for (failures, share) in [(7, 2.095), (8, 0.995), (10, 0.2245), (13, 0.0241)] {
+            let throttle = Throttle::new();
+            (0..failures).for_each(|_| throttle.record(false, at(10_000)));
+            assert!(throttle.allow(share * 0.95, at(10_000)), "{failures}");
+            assert!(!throttle.allow(share * 1.05, at(10_000)), "{failures}");
+            assert!(!throttle.served_last());
+            throttle.record(true, at(10_000));
+            assert!(throttle.allow(0.99, at(10_000)) && throttle.served_last());
+        }
+    }
+
+    #[test]
+    fn whom_nobody_asks_is_asked_again_by_one() {
+        let throttle = Throttle::new();
+        (0..100).for_each(|_| throttle.record(false, at(10_000)));
+        assert!(throttle.allow(0.0, at(10_000)), "a hundredth always goes out");
+        assert!(!throttle.allow(0.011, at(10_000)));
+        assert!(!throttle.allow(0.5, at(15_000)));
+        assert!(throttle.allow(0.5, at(15_001)));
+        assert!(!throttle.allow(0.5, at(15_001)), "one goes out, not all");
+        // The end of an attempt is noted to the second.
+        throttle.record(false, at(15_900));
+        assert!(throttle.allow(0.5, at(20_002)));
+        throttle.record(false, at(21_003));
+        assert!(!throttle.allow(0.5, at(26_002)) && throttle.allow(0.5, at(26_004)));
+    }
+
+    #[test]
+    fn what_an_allowance_can_ever_pay_for_is_its_cap_its_share_and_its_trickle() {
+        let allowance = Allowance::for_retries(0.2);
+        assert_eq!(allowance.bound(0, Duration::ZERO), BURST);
+        assert_eq!(allowance.bound(50, Duration::ZERO), BURST + 10);
+        assert_eq!(allowance.bound(50, Duration::from_secs(100)), BURST + 10 + 10);
     }
 }

@@ -145,6 +145,19 @@ impl Classifier {
     }
 }
 
+impl Classifier {
+    /// The same for the end of a task's own process. One that ended by itself, with a status and no word about why, has
+    /// not died: its work failed, and nobody knows how.
+    pub fn classify_task(&self, evidence: &Evidence<'_>) -> Failure {
+        let mut failure = self.classify(evidence);
+        let by_itself = matches!(evidence.exit, Some(Exit::Code(_)));
+        if by_itself && matches!(failure.rule.as_ref(), "exit.code" | "surface.process") {
+            failure.kind = FailureKind::Unknown;
+        }
+        failure
+    }
+}
+
 /// The text of the evidence without its benign lines, and the name of the first shape of those.
 fn read(evidence: &Evidence<'_>) -> (Text, Option<&'static str>) {
     let (body, benign) = match evidence.surface {
@@ -253,6 +266,8 @@ fn transport_meaning(transport: Transport, surface: Surface) -> (FailureKind, &'
 fn exit_meaning(exit: Exit) -> Option<(FailureKind, &'static str)> {
     Some(match exit {
         Exit::Code(0) => return None,
+        // What sendmail(8) and its like return for "not now": agents that are rate limited say it so.
+        Exit::Code(75) => (FailureKind::RateLimit, "exit.not_now"),
         // What timeout(1) and shells after an interrupt return.
         Exit::Code(124) => (FailureKind::Timeout, "exit.124"),
         Exit::Code(130) | Exit::Signal(2) => (FailureKind::Cancelled, "exit.interrupted"),

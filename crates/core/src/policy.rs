@@ -230,6 +230,46 @@ impl Policy {
         self
     }
 
+    /// The same policy with so many retries of a rate limit, and no more of anything else, so far apart.
+    #[must_use]
+    pub fn with_retries(mut self, max: u32, delay: Duration) -> Self {
+        let max = max.min(limits::RETRIES);
+        for (trigger, steps) in &mut self.on.entries {
+            for rule in steps.iter_mut() {
+                let Step::Retry(retry) = &mut rule.step else { continue };
+                let rate_limit = *trigger == Trigger::Kind(FailureKind::RateLimit);
+                retry.max = if rate_limit { max } else { retry.max.min(max) };
+                retry.backoff = retry.backoff.beginning_at(delay);
+            }
+            steps.retain(|rule| !matches!(&rule.step, Step::Retry(retry) if retry.max == 0));
+        }
+        self
+    }
+
+    /// The same policy for a task whose model calls go through a gateway of ours. What the gateway has retried is not
+    /// retried again: other models, repairs and new runs are what is left. What happens to the process itself is
+    /// nothing the gateway could have seen to.
+    #[must_use]
+    pub fn behind_gateway(mut self) -> Self {
+        let own = |trigger: Trigger| {
+            matches!(
+                trigger,
+                Trigger::Default
+                    | Trigger::Kind(
+                        FailureKind::ProcessDied
+                            | FailureKind::BadOutput
+                            | FailureKind::Unknown
+                            | FailureKind::StateLost
+                            | FailureKind::Timeout
+                    )
+            )
+        };
+        for (_, steps) in self.on.entries.iter_mut().filter(|(trigger, _)| !own(*trigger)) {
+            steps.retain(|rule| !matches!(rule.step, Step::Retry(_)));
+        }
+        self
+    }
+
     /// Everything in this policy that cannot be, for the loader to refuse.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();

@@ -30,7 +30,7 @@ use steadfast_core::decision::{Decision, Skip};
 use steadfast_core::policy::Policy;
 use steadfast_core::record::Record;
 use steadfast_core::recovery::{self, Answer, Attempt, Outcome};
-use steadfast_core::route::Route;
+use steadfast_core::route::{EndpointId, Route};
 use steadfast_core::time::Instant;
 use steadfast_core::world::{Project, Session, World};
 
@@ -283,6 +283,15 @@ impl Coordinator {
     /// Where a member sits, by its name in any case.
     pub fn seat(&self, name: &str) -> Option<usize> {
         self.seats.iter().position(|seat| seat.member.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Where each member is asked first.
+    pub fn first_endpoints(&self) -> Vec<(String, EndpointId)> {
+        let first = self.seats.iter().filter_map(|seat| {
+            let served = seat.member.route(0).primary().endpoints.first()?;
+            Some((seat.member.name.clone(), served.endpoint))
+        });
+        first.collect()
     }
 
     /// The messages that wait for their round.

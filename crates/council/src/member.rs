@@ -37,6 +37,12 @@ impl Member {
         Ok(Self { name: name.to_owned(), prompt: None, routes })
     }
 
+    /// The same, told something about itself.
+    #[must_use]
+    pub fn with_prompt(self, prompt: Option<String>) -> Self {
+        Self { prompt, ..self }
+    }
+
     /// The names of its models, its own first.
     pub fn models(&self) -> impl Iterator<Item = &Arc<str>> {
         self.routes.iter().map(|route| &route.primary().name)

@@ -60,16 +60,15 @@ pub struct Wishes {
     pub again: Option<Arc<Call>>,
 }
 
-/// A name for a request: short enough to read aloud, long enough not to come twice.
+/// A name for a request: short enough to read aloud, long enough not to come twice. Nine letters of
+/// time, seven of chance: names that grow with time go to the end of a store's index, whatever it holds.
 pub fn new_request_id() -> Arc<str> {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let mut bits = fastrand::u128(..);
-    let mut id = String::with_capacity(16);
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let bits = since.as_millis() << 35 | u128::from(fastrand::u64(..) >> 29);
+    let mut id = String::with_capacity(20);
     id.push_str("req_");
-    for _ in 0..16 {
-        id.push(char::from(LETTERS[(bits % 32) as usize]));
-        bits /= 32;
-    }
+    id.extend((0..16).rev().map(|letter| char::from(LETTERS[(bits >> (5 * letter)) as usize % 32])));
     id.into()
 }
 

@@ -7,9 +7,10 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use steadfast_config::{Endpoint, Health as Settings};
+use steadfast_config::{Dialect, Endpoint, Health as Settings};
 use steadfast_core::health::{Health, Ping, Verdict};
-use steadfast_core::{Timestamp, Transport, world};
+use steadfast_core::route::EndpointId;
+use steadfast_core::{Failure, Timestamp, Transport, world};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -150,18 +151,27 @@ async fn ask(asking: Asking) {
     }
 }
 
+impl Engine {
+    /// Asks an endpoint once whether it is there, by its health check or its list of models. Nobody's breaker is told.
+    pub async fn ping(&self, id: EndpointId, limit: Duration) -> Option<Failure> {
+        let snapshot = self.snapshot();
+        let endpoint = snapshot.config.endpoint(id)?;
+        let path = match (&endpoint.health, endpoint.dialect) {
+            (Some(health), _) => health.path.as_str(),
+            (None, Dialect::Gemini) => "/v1beta/models",
+            (None, Dialect::OpenAi | Dialect::Anthropic) => "/v1/models",
+        };
+        let trouble = question(self, endpoint, path, limit).await.err()?;
+        Some(trouble.classify(&snapshot.classifier, endpoint.dialect.vendor(), self.clock.wall()))
+    }
+}
+
 async fn ping(engine: &Engine, endpoint: &Endpoint, path: &str, answer_time: Duration) -> Ping {
-    let Ok(request) = request::question(endpoint, path) else { return Ping::NotMade };
-    let version = if endpoint.http2 { Version::Http2 } else { Version::Http1 };
+    if request::question(endpoint, path).is_err() {
+        return Ping::NotMade;
+    }
     let began = engine.clock.now();
-    let answer = async {
-        let response = engine.upstream().send(request, version).await?;
-        let (parts, body) = response.into_parts();
-        let said = body.some(ANSWER_BYTES_MAX).await;
-        if parts.status.as_u16() < 400 { Ok(()) } else { Err(Trouble::response(parts.status, parts.headers, said)) }
-    };
-    let late = || Trouble::transport(Transport::ResponseTimeout, "the health check was not answered".to_owned());
-    let answer = timeout(answer_time, answer).await.unwrap_or_else(|_| Err(late()));
+    let answer = question(engine, endpoint, path, answer_time).await;
     let took = engine.clock.now().since(began);
     let Err(trouble) = answer else { return Ping::of(None, took) };
     // A name that nobody could look up says nothing about who bears it.
@@ -172,4 +182,17 @@ async fn ping(engine: &Engine, endpoint: &Endpoint, path: &str, answer_time: Dur
     let failure = trouble.classify(&snapshot.classifier, endpoint.dialect.vendor(), engine.clock.wall());
     tracing::debug!(endpoint = %endpoint.name, kind = failure.kind.as_str(), rule = %failure.rule, "health check failed");
     Ping::of(Some(failure.kind), took)
+}
+
+async fn question(engine: &Engine, endpoint: &Endpoint, path: &str, answer_time: Duration) -> Result<(), Trouble> {
+    let request = request::question(endpoint, path)?;
+    let version = if endpoint.http2 { Version::Http2 } else { Version::Http1 };
+    let answer = async {
+        let response = engine.upstream().send(request, version).await?;
+        let (parts, body) = response.into_parts();
+        let said = body.some(ANSWER_BYTES_MAX).await;
+        if parts.status.as_u16() < 400 { Ok(()) } else { Err(Trouble::response(parts.status, parts.headers, said)) }
+    };
+    let late = || Trouble::transport(Transport::ResponseTimeout, "the health check was not answered".to_owned());
+    timeout(answer_time, answer).await.unwrap_or_else(|_| Err(late()))
 }

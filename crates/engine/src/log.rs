@@ -66,12 +66,12 @@ impl LogFiles {
     }
 
     /// Writes lines and says how many were lost. They are on the disk after [`Self::flush`].
-    pub(crate) fn write_all(&mut self, records: &[Record]) -> u64 {
+    pub fn write_all(&mut self, records: &[Record]) -> u64 {
         records.iter().map(|record| u64::from(self.write(record).is_err())).sum()
     }
 
     /// Hands on what was written; trouble is said when it begins and when it ends.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         self.waits = false;
         match self.out.flush() {
             Err(error) if !std::mem::replace(&mut self.failing, true) => {
@@ -84,14 +84,27 @@ impl LogFiles {
         }
     }
 
+    /// Writes text that is no record, at once: whole lines.
+    pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.make_room(lines.len() as u64)?;
+        self.out.write_all(lines)?;
+        self.bytes += lines.len() as u64;
+        self.out.flush()
+    }
+
     fn write(&mut self, record: &Record) -> io::Result<()> {
         self.line.clear();
         record.write_line(&mut self.line);
-        if self.bytes > 0 && !self.waits && self.bytes + self.line.len() as u64 > self.rotate_bytes {
-            self.rotate()?;
-        }
+        self.make_room(self.line.len() as u64)?;
         self.out.write_all(&self.line)?;
         self.bytes += self.line.len() as u64;
+        Ok(())
+    }
+
+    fn make_room(&mut self, bytes: u64) -> io::Result<()> {
+        if self.bytes > 0 && !self.waits && self.bytes + bytes > self.rotate_bytes {
+            self.rotate()?;
+        }
         Ok(())
     }
 

@@ -118,7 +118,12 @@ impl Sharing {
 
     /// A session with a budget is used: its part of it is looked after.
     pub(crate) fn uses(&self, project: &Arc<str>, id: &Arc<str>, session: &Arc<Session>) {
-        if !self.is_up() || !session.spend.is_limited() {
+        if !session.spend.is_limited() {
+            return;
+        }
+        if !self.is_up() {
+            // One that was quiet when the shared state went away has its part of what was left, too.
+            session.spend.on_its_own();
             return;
         }
         let mut sessions = self.notes.sessions();

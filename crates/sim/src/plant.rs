@@ -49,7 +49,7 @@ impl Plant {
         let route = &stage.routes[op.way].route;
         match self {
             Self::ExtraAttempt if attempt.number > 2 => attempt.number -= 1,
-            Self::OpenAdmits => {
+            Self::OpenAdmits if attempt.number == 1 => {
                 let open = |endpoint: &steadfast_core::world::Endpoint| {
                     matches!(endpoint.breaker.state(now), State::Open { .. })
                 };

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use steadfast_core::kind::FailureKind;
 
-use crate::db::{Database, Durability, Value, args};
+use crate::db::{Database, Durability, Tx, Value, args};
 use crate::error::Error;
 use crate::fold::{Draft, Item};
 use crate::rollup::{Dimension, Key, Known, Measures, Share, Sums};
 
-/// Rows of one statement: enough that its price is shared, few enough that SQLite and PostgreSQL take the values.
-const ROWS_MAX: usize = 50;
+/// Rows of one statement: enough that its price is shared, few enough that both databases take the values.
+const ROWS_MAX: usize = 64;
 
 const REQUEST_COLUMNS: &[&str] = &[
     "id",
@@ -80,8 +80,13 @@ const SESSION_SUMS: &[&str] = &[
     "failed_usd_micros",
 ];
 
-/// A statement with many rows.
-type Statement = (String, Vec<Value>);
+/// Rows for a table. What stands before them and after them is the same for any number of rows.
+struct Insert {
+    table: &'static str,
+    columns: Vec<&'static str>,
+    rows: Vec<Vec<Value>>,
+    on_conflict: String,
+}
 
 /// Writes a batch in one transaction.
 pub(crate) async fn write(db: &Database, items: &[Item], known: &mut Known) -> Result<(), Error> {
@@ -94,14 +99,14 @@ pub(crate) async fn write(db: &Database, items: &[Item], known: &mut Known) -> R
             Item::Escalation(escalation) => escalation.write(&mut tx).await?,
         }
     }
-    for (sql, values) in statements(items, known) {
-        tx.execute(sql, values).await?;
+    for insert in inserts(items, known) {
+        insert.write(&mut tx).await?;
     }
     tx.commit().await
 }
 
 /// Everything about the requests of a batch.
-fn statements<'a>(items: &'a [Item], known: &mut Known) -> Vec<Statement> {
+fn inserts<'a>(items: &'a [Item], known: &mut Known) -> [Insert; 4] {
     let of_request = |item: &'a Item| match item {
         Item::Request(draft) => Some(&**draft),
         Item::Alert(_) | Item::Breaker(_) | Item::Escalation(_) => None,
@@ -119,14 +124,11 @@ fn statements<'a>(items: &'a [Item], known: &mut Known) -> Vec<Statement> {
         }
         sums.add(&draft.project, draft.started, share, draft.counted.as_deref());
     }
-    let mut statements = requests(newest.values().copied());
-    statements.extend(failures(&drafts));
-    statements.extend(update_sessions(&sessions));
-    statements.extend(rollups(sums.rows(known)));
-    statements
+    let newest = newest.into_values();
+    [requests(newest), failures(&drafts), update_sessions(&sessions), rollups(sums.rows(known))]
 }
 
-fn requests<'a>(drafts: impl Iterator<Item = &'a Draft>) -> Vec<Statement> {
+fn requests<'a>(drafts: impl Iterator<Item = &'a Draft>) -> Insert {
     let values = drafts.map(|draft| {
         let place = draft.served.as_ref();
         args![
@@ -160,10 +162,10 @@ fn requests<'a>(drafts: impl Iterator<Item = &'a Draft>) -> Vec<Statement> {
     for column in &REQUEST_COLUMNS[1..] {
         let _ = write!(update, "{column} = excluded.{column}, ");
     }
-    insert("requests", REQUEST_COLUMNS, values, update.trim_end_matches(", "))
+    Insert::new("requests", REQUEST_COLUMNS, values, update.trim_end_matches(", "))
 }
 
-fn failures(drafts: &[&Draft]) -> Vec<Statement> {
+fn failures(drafts: &[&Draft]) -> Insert {
     let values = drafts.iter().flat_map(|draft| {
         let new = draft.failures.iter().enumerate().skip(draft.failures_written);
         new.map(|(number, failed)| {
@@ -180,7 +182,7 @@ fn failures(drafts: &[&Draft]) -> Vec<Statement> {
             ]
         })
     });
-    insert("failures", FAILURE_COLUMNS, values, "(id, number) DO NOTHING")
+    Insert::new("failures", FAILURE_COLUMNS, values, "(id, number) DO NOTHING")
 }
 
 /// What a batch adds to a session.
@@ -236,7 +238,7 @@ impl<'a> SessionChange<'a> {
     }
 }
 
-fn update_sessions(sessions: &BTreeMap<(Arc<str>, Arc<str>), SessionChange<'_>>) -> Vec<Statement> {
+fn update_sessions(sessions: &BTreeMap<(Arc<str>, Arc<str>), SessionChange<'_>>) -> Insert {
     let values = sessions.iter().map(|((session, project), change)| change.values(session, project));
     let mut update = String::from(
         "(session, project) DO UPDATE SET outcome = excluded.outcome, \
@@ -248,10 +250,10 @@ fn update_sessions(sessions: &BTreeMap<(Arc<str>, Arc<str>), SessionChange<'_>>)
     for column in SESSION_SUMS {
         let _ = write!(update, ", {column} = sessions.{column} + excluded.{column}");
     }
-    insert("sessions", SESSION_COLUMNS, values, &update)
+    Insert::new("sessions", SESSION_COLUMNS, values, &update)
 }
 
-fn rollups(rows: Vec<(Key, Measures)>) -> Vec<Statement> {
+fn rollups(rows: Vec<(Key, Measures)>) -> Insert {
     let mut columns = vec!["project", "grain", "bucket", "dimension", "value"];
     columns.extend(Measures::COLUMNS);
     let mut update = String::from("(project, grain, bucket, dimension, value) DO UPDATE SET ");
@@ -263,29 +265,47 @@ fn rollups(rows: Vec<(Key, Measures)>) -> Vec<Statement> {
         values.extend(measures.values().into_iter().map(Value::from));
         values
     });
-    insert("rollups", &columns, values, update.trim_end_matches(", "))
+    Insert::new("rollups", &columns, values, update.trim_end_matches(", "))
 }
 
-/// Inserts rows, many to a statement.
-fn insert(table: &str, columns: &[&str], rows: impl Iterator<Item = Vec<Value>>, on_conflict: &str) -> Vec<Statement> {
-    let rows: Vec<Vec<Value>> = rows.collect();
-    let mut statements = Vec::new();
-    let mut rows = rows.into_iter();
-    while rows.len() > 0 {
-        let count = rows.len().min(ROWS_MAX);
-        let values = rows.by_ref().take(count).flatten().collect();
-        statements.push((insert_text(table, columns, count, on_conflict), values));
+impl Insert {
+    fn new(
+        table: &'static str,
+        columns: &[&'static str],
+        rows: impl Iterator<Item = Vec<Value>>,
+        on_conflict: &str,
+    ) -> Self {
+        Self { table, columns: columns.to_vec(), rows: rows.collect(), on_conflict: on_conflict.to_owned() }
     }
-    statements
+
+    /// Writes the rows, many to a statement. Their numbers are powers of two, so that there are few statements
+    /// to prepare.
+    async fn write(self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        let place = tx.pick("?", "$");
+        let mut rows = self.rows;
+        while !rows.is_empty() {
+            let count = ROWS_MAX.min(1 << rows.len().ilog2());
+            let rest = rows.split_off(count);
+            let sql = text(self.table, &self.columns, count, &self.on_conflict, place);
+            tx.execute(sql, rows.into_iter().flatten().collect()).await?;
+            rows = rest;
+        }
+        Ok(())
+    }
 }
 
-fn insert_text(table: &str, columns: &[&str], rows: usize, on_conflict: &str) -> String {
+/// The statement. SQLite finds a `$1` by walking through all that have a name, so a thousand of them take a
+/// million steps; a bare `?` has none.
+fn text(table: &str, columns: &[&str], rows: usize, on_conflict: &str, place: &str) -> String {
     let mut sql = format!("INSERT INTO {table} ({}) VALUES ", columns.join(", "));
     for row in 0..rows {
         sql.push_str(if row == 0 { "(" } else { ", (" });
         for column in 0..columns.len() {
-            let comma = if column == 0 { "" } else { ", " };
-            let _ = write!(sql, "{comma}${}", row * columns.len() + column + 1);
+            sql.push_str(if column == 0 { "" } else { ", " });
+            sql.push_str(place);
+            if place == "$" {
+                let _ = write!(sql, "{}", row * columns.len() + column + 1);
+            }
         }
         sql.push(')');
     }

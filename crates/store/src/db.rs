@@ -164,12 +164,38 @@ impl File {
     }
 }
 
+impl File {
+    /// Gives free pages at the end of the file back to the disk; says whether there are more.
+    pub(crate) async fn give_back(&self, pages: usize) -> Result<bool, Error> {
+        let mut writer = self.writer.lock().await;
+        writer.end_what_was_left().await?;
+        let free = async |writer: &mut Writer| -> Result<i64, Error> {
+            let row = sqlx::query("PRAGMA freelist_count").fetch_one(&mut writer.connection).await?;
+            Row::Sqlite(row).get("freelist_count")
+        };
+        let before = free(&mut writer).await?;
+        if before == 0 {
+            return Ok(false);
+        }
+        // Each row it returns is a page that was given back.
+        let sql = AssertSqlSafe(format!("PRAGMA incremental_vacuum({pages})"));
+        sqlx::query::<Sqlite>(sql).fetch_all(&mut writer.connection).await?;
+        let after = free(&mut writer).await?;
+        Ok(after > 0 && after < before)
+    }
+}
+
 impl Writer {
-    async fn begin(&mut self, durability: Durability) -> Result<(), Error> {
+    async fn end_what_was_left(&mut self) -> Result<(), Error> {
         if self.is_open {
             self.connection.execute("ROLLBACK").await?;
             self.is_open = false;
         }
+        Ok(())
+    }
+
+    async fn begin(&mut self, durability: Durability) -> Result<(), Error> {
+        self.end_what_was_left().await?;
         if self.durability != durability {
             self.connection
                 .execute(match durability {

@@ -13,26 +13,32 @@
 //!
 //! What replicas share among themselves is apart from all that: [`shared`].
 //!
-//! *Invariant:* prompts, answers and keys never come here; keys only as salted hashes.
+//! *Invariant:* prompts, answers and keys never come here; keys only as salted hashes. Tasks are the exception: what
+//! an agent is told must outlive whoever was to tell it.
 //! *Boundary:* knows `core` only. Whoever drives an engine hands its records to [`Store::feed`].
 
 mod address;
 mod alerts;
 mod analytics;
+mod audit;
 mod batch;
 mod db;
 mod documents;
 mod error;
 mod escalations;
+pub mod export;
 mod fold;
 mod id;
 mod intake;
+pub mod keys;
 mod migrate;
 mod page;
 mod requests;
 mod rollup;
 mod sessions;
 pub mod shared;
+mod tasks;
+mod upkeep;
 mod writer;
 
 use std::future::Future;
@@ -44,6 +50,7 @@ use steadfast_core::record::Record;
 pub use crate::address::{Address, Options};
 pub use crate::alerts::{Alert, AlertFilter, BreakerChange};
 pub use crate::analytics::{Analytics, Bar, Bucket, Message, Range, Recovery, Target, Verdict};
+pub use crate::audit::Audit;
 use crate::db::Database;
 pub use crate::documents::{Document, Expected, PutError};
 pub use crate::error::Error;
@@ -54,6 +61,9 @@ pub use crate::page::{Cursor, NotACursor, PAGE_DEFAULT, PAGE_MAX, Page, Paging};
 pub use crate::requests::{AttemptSummary, Filter, RequestSummary, attempts};
 pub use crate::rollup::{Measures, OTHERS};
 pub use crate::sessions::{SessionDetail, SessionFilter, SessionSummary};
+pub use crate::tasks::{
+    AddError, Held, Leased, NewTask, News, Said, TASKS_MAX, TaskDetail, TaskFilter, TaskSummary, TurnTaken, Wish,
+};
 
 /// Longer than any question should take; whoever asked gets an answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);

@@ -1,6 +1,6 @@
 //! Requests: lists of summaries, and the whole story of one.
 
-mod find;
+pub(crate) mod find;
 
 use std::sync::Arc;
 

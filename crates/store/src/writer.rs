@@ -14,6 +14,7 @@ use crate::fold::Item;
 use crate::intake::{Shared, events};
 use crate::migrate;
 use crate::rollup::{DAY, Known};
+use crate::upkeep;
 
 /// How long events are gathered before they are written.
 const GATHER: Duration = Duration::from_millis(200);
@@ -30,6 +31,9 @@ const REST_MAX: Duration = Duration::from_secs(5);
 
 /// After so many failures in a row the connection itself is made anew.
 const RECONNECT_AFTER: u32 = 5;
+
+/// How often old rows are looked for, once there are none left.
+const UPKEEP_EVERY: Duration = Duration::from_secs(10 * 60);
 
 /// How long the end waits for what is still to be written.
 const END_WITHIN: Duration = Duration::from_secs(5);
@@ -81,6 +85,8 @@ async fn fold(shared: Arc<Shared>) {
 struct Link {
     database: Option<Arc<Database>>,
     known: Known,
+    /// When upkeep was last done.
+    kept_up: Option<tokio::time::Instant>,
     /// Failures in a row.
     failures: u32,
     /// Events lost when that began.
@@ -112,7 +118,7 @@ impl Link {
         loop {
             let items = shared.take(BATCH_MAX);
             if items.is_empty() {
-                return Ok(());
+                return self.keep_up(shared, &db).await;
             }
             match batch::write(&db, &items, &mut self.known).await {
                 Ok(()) => self.wrote(shared, &items),
@@ -139,6 +145,18 @@ impl Link {
         shared.reached(Arc::clone(&db));
         if let Some(old) = self.database.replace(db) {
             old.close().await;
+        }
+        Ok(())
+    }
+
+    /// Now and then does what is due in the background, a piece at a time.
+    async fn keep_up(&mut self, shared: &Shared, db: &Database) -> Result<(), Error> {
+        if shared.is_hurried() || self.kept_up.is_some_and(|at| at.elapsed() < UPKEEP_EVERY) {
+            return Ok(());
+        }
+        let keep_ms = i64::try_from(shared.options.keep.as_millis()).unwrap_or(i64::MAX / 2);
+        if !upkeep::step(db, crate::now(), keep_ms).await? && !upkeep::give_back(db).await? {
+            self.kept_up = Some(tokio::time::Instant::now());
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! It says what it looked at and nothing more: a connection that stands is no key that works.
 
 mod checks;
-mod probe;
+pub(crate) mod probe;
 
 use std::process::ExitCode;
 use std::time::Duration;

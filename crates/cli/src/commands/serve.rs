@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{config_path, load_or_refuse, report, talk};
 use crate::cli::SourceArgs;
 use crate::control::{self, AsFlagsSay, add_log};
+use crate::tasks;
 
 /// How to serve.
 #[derive(Args, Debug)]
@@ -27,6 +28,9 @@ pub(crate) struct ServeArgs {
     /// The largest request body, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     body_max: u16,
+    /// How many tasks of `spawn --detach` run here at a time; 0 leaves them to others
+    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    tasks: u16,
     /// The most connections of clients at once; more are refused. Fewer where the system allows fewer open files
     #[arg(long, value_name = "NUMBER", default_value_t = CONNECTIONS_MAX)]
     connections_max: usize,
@@ -81,23 +85,29 @@ async fn serve(
         ..Settings::default()
     };
     let store = control::open_store(&engine.snapshot().config).context("cannot open the store")?;
+    let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
+    let tasks = tasks::work_beside(&engine, &store, gateway.address(), args.tasks, runtime);
+    let routes = tasks.as_ref().map(tasks::Beside::routes);
     let configuration = Arc::new(AsFlagsSay { sources: sources.clone(), no_log: args.no_log });
     let starting = control::start(Arc::clone(&engine), store.clone(), configuration);
     let (control, api) = runtime
         .spawn(async move {
             let control = starting.await;
-            let api = Api::new(control.clone(), []);
+            let api = Api::new(control.clone(), routes);
             (control, api)
         })
         .await
         .context("cannot start the control API")?;
-    let gateway = Gateway::bind(Arc::clone(&engine), settings).await?.with_api(api);
+    let gateway = gateway.with_api(api);
     let workers = Workers::start().context("cannot start the threads that serve")?;
     let stop = stop_signal()?;
     talk(&greeting(&gateway, &engine));
     let reloads = tokio::spawn(reload_on_change(control, sources.clone(), known));
     gateway.serve_on(workers, stop).await;
     reloads.abort();
+    if let Some(tasks) = tasks {
+        tasks.stop().await;
+    }
     store.close().await;
     Ok(engine)
 }

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test says by panicking")]
 
 mod config;
+mod council;
 mod demo;
 mod doctor;
 mod explain;
 mod fake;
+mod kills;
+mod run;
 mod secrets;
 mod serve;
 mod setup;

@@ -1,13 +1,36 @@
 //! The tables of the supervisor, the council and the surroundings as they are written.
 
-use crate::read::{Named, section};
+use crate::agents::AgentOutput;
+use crate::read::{Named, Word, Words, section};
 use crate::value::{SecretRef, TextOrRef, Wait, WebUrl};
 
 section! {
-    /// How the supervisor starts an agent.
+    /// How the supervisor starts an agent. `claude`, `codex`, `gemini`, `opencode` and `openclaw` are known and are
+    /// changed under their names; every other name is an agent of your own.
     RawAgent {
-        /// The program and its arguments; `{task}`, `{model}`, `{session}` and `{project}` are filled in. Needed.
+        /// The program and its arguments; `{task}`, `{task_file}`, `{model}`, `{label}`, `{session}`, `{project}`,
+        /// `{attempt}`, `{gateway}` and `{arguments}` are filled in. Needed, but for the known ones and those that are
+        /// like them.
         command: Vec<String>,
+        /// The same to go on with a conversation after a restart. Default: none, it begins anew; with a known
+        /// agent's own command, that agent's.
+        resume: Vec<String>,
+        /// The agent it behaves like, for everything that is not said here. Default: the known one of its name.
+        like: String,
+        /// What it writes: `text`, `claude`, `codex`, `gemini`, `opencode` or `openclaw`. Default `"text"`: its exit
+        /// status says how it ended.
+        output: Word<AgentOutput>,
+        /// Variables it is started with. Default: none beyond the supervisor's own. A value is text, or
+        /// `{ env = "NAME" }` for secrets.
+        environment: Named<TextOrRef>,
+        /// Variables it is started with while the gateway runs, to point it there; `{gateway}` is the address,
+        /// with the task's project and session in it. Default: none.
+        gateway: Named<String>,
+        /// How long one attempt may take. Default `"2h"`.
+        timeout: Wait,
+        /// How long it may write nothing before it counts as stuck. Default `"15m"`: longer than its own retries and
+        /// than most of what it runs.
+        silence: Wait,
     }
 }
 
@@ -20,6 +43,8 @@ section! {
         start: Vec<String>,
         /// The rest between two restarts. Default `"10s"`: a service that dies at once must not spin.
         cooldown: Wait,
+        /// How long it may take to be well after a start. Default `"10s"`.
+        settle: Wait,
         /// Run after every start, to make known again what it forgot; `{project}` is filled in. Default: none.
         register: Vec<String>,
     }
@@ -34,6 +59,20 @@ section! {
         member: Named<RawMember>,
         /// The policy of its turns. Default `"council"`: retry, defer, ask, degrade.
         policy: String,
+        /// A file with one JSON line per retry, question and recovery. Default: none.
+        metrics: String,
+        /// MCP servers whose tools members may call, by name.
+        tools: Named<RawToolServer>,
+        /// How long a tool may take before the member goes on without it. Default `"3s"`: people are waiting.
+        tool_timeout: Wait,
+    }
+}
+
+section! {
+    /// An MCP server, spoken with over its standard input and output.
+    RawToolServer {
+        /// The program and its arguments.
+        command: Vec<String>,
     }
 }
 
@@ -42,6 +81,11 @@ section! {
     RawMember {
         /// The model that speaks. Default: the model of the member's own name, where there is one.
         model: String,
+        /// Where it may fall back to, in order, after a question. Default: the model's own chain; its own name alone
+        /// means never.
+        fallback: Vec<String>,
+        /// What it is told about itself, beyond its name and who else is there. Default: nothing.
+        prompt: String,
     }
 }
 
@@ -123,5 +167,20 @@ section! {
         /// The token they ask for: `{ env = "NAME" }` or `{ file = "path" }`. Default: none, which is only allowed
         /// while listening on this machine alone.
         token: SecretRef,
+    }
+}
+
+impl Words for AgentOutput {
+    const NOUN: &'static str = "output";
+
+    fn all() -> Vec<(&'static str, Self)> {
+        vec![
+            ("text", Self::Text),
+            ("claude", Self::Claude),
+            ("codex", Self::Codex),
+            ("gemini", Self::Gemini),
+            ("opencode", Self::Opencode),
+            ("openclaw", Self::Openclaw),
+        ]
     }
 }

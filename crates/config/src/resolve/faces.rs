@@ -1,6 +1,5 @@
-//! What the faces need: addresses, stores, agents, services, the council.
+//! What the faces need: addresses, stores, the council.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +8,13 @@ use steadfast_core::policy::Policy;
 
 use super::models::{Catalogued, member_chain};
 use super::policies::Policies;
+use super::tasks::check_command;
 use super::{Vault, missing};
-use crate::config::{Agent, Alerts, Council, DecisionLog, Endpoint, Member, Service, Shared, Store};
+use crate::config::{Alerts, Council, DecisionLog, Endpoint, Member, Shared, Store};
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::RawConfig;
+use crate::raw::faces::RawCouncil;
 use crate::secret::{self, Secret};
 
 const LISTEN: &str = "127.0.0.1:4141";
@@ -47,73 +48,6 @@ pub(super) fn admin_token(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_
     vault.fetch(reference, &Path::of("admin").key("token"), report)
 }
 
-pub(super) fn agents(raw: &RawConfig, report: &Report<'_>) -> BTreeMap<String, Agent> {
-    let mut agents = BTreeMap::new();
-    for (name, raw) in raw.agents.iter().flat_map(|agents| &agents.0) {
-        let at = Path::of("agents").key(name);
-        let Some(command) = &raw.command else {
-            missing(report, &at, "command", "the program and its arguments: [\"claude\", \"-p\", \"{task}\"]");
-            continue;
-        };
-        let at = at.key("command");
-        check_command(command, &["task", "model", "session", "project"], &at, report);
-        if !command.iter().any(|part| part.contains("{task}")) {
-            report.warn(&at, "the agent is never told its task", "put \"{task}\" where the task belongs");
-        }
-        agents.insert(name.clone(), Agent { command: command.clone() });
-    }
-    agents
-}
-
-pub(super) fn services(raw: &RawConfig, report: &Report<'_>) -> BTreeMap<String, Service> {
-    const COOLDOWN: Duration = Duration::from_secs(10);
-    let mut services = BTreeMap::new();
-    for (name, raw) in raw.services.iter().flat_map(|services| &services.0) {
-        let at = Path::of("services").key(name);
-        for (key, command) in [("start", &raw.start), ("register", &raw.register)] {
-            if let Some(command) = command {
-                check_command(command, &["project"], &at.key(key), report);
-            }
-        }
-        if raw.health.is_none() && raw.start.is_none() && !report.refused_below(&at) {
-            report.refuse(
-                &at,
-                format!("the service `{name}` has nothing to watch"),
-                "a `health` address or a `start` command",
-            );
-        }
-        let cooldown = raw.cooldown.map_or(COOLDOWN, |wait| wait.0);
-        if !(Duration::from_secs(1)..=Duration::from_secs(24 * 60 * 60)).contains(&cooldown) {
-            report.refuse(&at.key("cooldown"), "`cooldown` must be between 1s and 24h", "\"10s\"");
-        }
-        let service = Service {
-            health: raw.health.as_ref().map(|url| url.0.clone()),
-            start: raw.start.clone().unwrap_or_default(),
-            cooldown,
-            register: raw.register.clone().unwrap_or_default(),
-        };
-        services.insert(name.clone(), service);
-    }
-    services
-}
-
-/// Reports a command that cannot be run, and placeholders that nothing fills in.
-fn check_command(command: &[String], placeholders: &[&str], at: &Path, report: &Report<'_>) {
-    if command.first().is_none_or(|program| program.trim().is_empty()) {
-        report.refuse(at, "the command names no program", "[\"program\", \"argument\", …]");
-    }
-    for (index, part) in command.iter().enumerate() {
-        for open in part.split('{').skip(1) {
-            let Some((name, _)) = open.split_once('}') else { continue };
-            let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            if is_name && !placeholders.contains(&name) {
-                let help = report.suggest(name, placeholders.iter().copied());
-                report.warn(&at.index(index), format!("nothing fills in `{{{name}}}`"), help);
-            }
-        }
-    }
-}
-
 /// The policy of the council, where there is a council.
 pub(super) fn council_policy(raw: &RawConfig, policies: &Policies, report: &Report<'_>) -> Option<Arc<Policy>> {
     let raw = raw.council.as_ref()?;
@@ -140,8 +74,10 @@ pub(super) fn council(
             report.refuse(&place, format!("`{name}` is a member twice"), "each voice has a name of its own");
             continue;
         }
-        let model_at = at.key("member").key(name).key("model");
-        let model = described.iter().find(|(known, _)| known == name).and_then(|(_, member)| member.model.as_deref());
+        let described_at = at.key("member").key(name);
+        let model_at = described_at.key("model");
+        let described = described.iter().find(|(known, _)| known == name).map(|(_, member)| member);
+        let model = described.and_then(|member| member.model.as_deref());
         let (model, place) = match model {
             Some(model) => (model, model_at),
             None if catalogued.is_model(name) => (name.as_str(), place),
@@ -152,18 +88,50 @@ pub(super) fn council(
             }
         };
         if catalogued.admit(model, endpoints, &place, report) {
-            if let Some(policy) = policy {
-                member_chain(model, policy, catalogued, report);
+            let chain = described.and_then(|member| member.fallback.as_deref());
+            let own_at = described_at.key("fallback");
+            for (index, entry) in chain.into_iter().flatten().enumerate() {
+                catalogued.admit(entry, endpoints, &own_at.index(index), report);
             }
-            members.push(Member { name: name.clone(), model: model.into() });
+            if let Some(policy) = policy {
+                member_chain(model, chain.map(|chain| (chain, &own_at)), policy, catalogued, report);
+            }
+            members.push(Member {
+                name: name.clone(),
+                model: model.into(),
+                fallback: chain.map(|chain| chain.iter().map(|entry| entry.as_str().into()).collect()),
+                prompt: described.and_then(|member| member.prompt.clone()),
+            });
         }
     }
     for (name, _) in described.iter().filter(|(name, _)| !names.contains(name)) {
         let what = format!("`{name}` is described but not among the members");
         report.warn(&at.key("member").key(name), what, report.suggest(name, names.iter().map(String::as_str)));
     }
-    let policy = Arc::clone(policy?);
-    (!members.is_empty()).then_some(Council { members, policy })
+    let (tools, tool_timeout) = council_tools(raw, &at, report);
+    let (policy, metrics) = (Arc::clone(policy?), raw.metrics.clone());
+    (!members.is_empty()).then_some(Council { members, policy, metrics, tools, tool_timeout })
+}
+
+/// The servers of tools, and how long a tool may take.
+fn council_tools(raw: &RawCouncil, at: &Path, report: &Report<'_>) -> (Vec<(String, Vec<String>)>, Duration) {
+    const TOOL_TIMEOUT: Duration = Duration::from_secs(3);
+    let mut tools = Vec::new();
+    for (name, server) in raw.tools.iter().flat_map(|tools| &tools.0) {
+        let place = at.key("tools").key(name);
+        match &server.command {
+            Some(command) => {
+                check_command(command, &[], &place.key("command"), report);
+                tools.push((name.clone(), command.clone()));
+            }
+            None => missing(report, &place, "command", "command = [\"program\", \"argument\"]"),
+        }
+    }
+    let limit = raw.tool_timeout.map_or(TOOL_TIMEOUT, |wait| wait.0);
+    if !(Duration::from_millis(100)..=Duration::from_secs(60)).contains(&limit) {
+        report.refuse(&at.key("tool_timeout"), "`tool_timeout` must be between 100ms and 60s", "\"3s\"");
+    }
+    (tools, limit)
 }
 
 pub(super) fn store(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Store> {

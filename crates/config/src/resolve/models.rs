@@ -195,13 +195,25 @@ fn entries(chain: &[String], at: &Path, catalogued: &mut Catalogued, endpoints: 
     }
 }
 
-/// Reports a member's model whose own chain leaves the vendor, where the council's policy is strict.
-pub(super) fn member_chain(model: &str, policy: &Policy, catalogued: &Catalogued, report: &Report<'_>) {
+/// Reports a member's chain, its own or its model's, that leaves the vendor where the council's policy is strict.
+pub(super) fn member_chain(
+    model: &str,
+    own: Option<(&[String], &Path)>,
+    policy: &Policy,
+    catalogued: &Catalogued,
+    report: &Report<'_>,
+) {
     let Some(known) = catalogued.models.get(model) else { return };
-    if policy.vendor_boundary == VendorBoundary::Strict {
-        let chain: Vec<String> = known.fallback.iter().map(ToString::to_string).collect();
-        let owner = format!("the policy `{}` of the council", policy.name);
-        within_vendor(model, &chain, &owner, &Path::of("models").key(model).key("fallback"), catalogued, report);
+    if policy.vendor_boundary != VendorBoundary::Strict {
+        return;
+    }
+    let owner = format!("the policy `{}` of the council", policy.name);
+    match own {
+        Some((chain, at)) => within_vendor(model, chain, &owner, at, catalogued, report),
+        None => {
+            let chain: Vec<String> = known.fallback.iter().map(ToString::to_string).collect();
+            within_vendor(model, &chain, &owner, &Path::of("models").key(model).key("fallback"), catalogued, report);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use steadfast_core::classify::UserRule;
 use steadfast_core::policy::{Policy, Step, StepRule};
 use steadfast_core::route::Model;
 
+use crate::agents::{Agent, AgentOutput};
 use crate::clients::Client;
 use crate::config::{Alerts, Config, Credential, Endpoint, Project, Store, Traces};
 use crate::node::Value;
@@ -26,81 +27,86 @@ pub(super) fn tree(config: &Config) -> Value {
         by_project || config.council.as_ref().is_some_and(|council| council.policy.name == name)
     };
     let policies = config.policies.iter().filter(|(name, _)| used(name));
-    let tables =
-        [
-            ("endpoints", named(config.endpoints.iter().map(|known| (known.name.to_string(), endpoint(known))))),
-            ("models", named(models.into_iter().map(|known| (known.name.to_string(), model(known, config))))),
-            ("ladders", named(config.ladders.iter().map(|(name, rungs)| (name.clone(), texts(rungs))))),
-            ("policies", named(policies.map(|(name, known)| (name.clone(), policy(known, &config.roots[name]))))),
-            ("projects", named(config.projects.iter().map(|(name, known)| (name.clone(), project(known))))),
-            ("clients", named(config.clients.iter().map(|known| (known.name.to_string(), client(known))))),
-            ("rules", (!config.rules.is_empty()).then(|| Value::list(config.rules.iter().map(rule)))),
-            (
-                "agents",
-                named(
-                    config.agents.iter().map(|(name, agent)| {
-                        (name.clone(), Value::table([("command", Some(command(&agent.command)))]))
-                    }),
-                ),
-            ),
-            (
-                "services",
-                named(config.services.iter().map(|(name, service)| {
-                    let written = |parts: &[String]| (!parts.is_empty()).then(|| command(parts));
-                    (
-                        name.clone(),
-                        Value::table([
-                            ("health", service.health.as_deref().map(|url| Value::text(mask_url(url)))),
-                            ("start", written(&service.start)),
-                            ("cooldown", Some(wait(service.cooldown))),
-                            ("register", written(&service.register)),
-                        ]),
-                    )
-                })),
-            ),
-            (
-                "council",
-                config.council.as_ref().map(|council| {
-                    let member = council.members.iter().map(|member| {
-                        (member.name.clone(), Value::table([("model", Some(Value::text(&*member.model)))]))
-                    });
+    let tables = [
+        ("endpoints", named(config.endpoints.iter().map(|known| (known.name.to_string(), endpoint(known))))),
+        ("models", named(models.into_iter().map(|known| (known.name.to_string(), model(known, config))))),
+        ("ladders", named(config.ladders.iter().map(|(name, rungs)| (name.clone(), texts(rungs))))),
+        ("policies", named(policies.map(|(name, known)| (name.clone(), policy(known, &config.roots[name]))))),
+        ("projects", named(config.projects.iter().map(|(name, known)| (name.clone(), project(known))))),
+        ("clients", named(config.clients.iter().map(|known| (known.name.to_string(), client(known))))),
+        ("rules", (!config.rules.is_empty()).then(|| Value::list(config.rules.iter().map(rule)))),
+        ("agents", named(config.agents.iter().map(|(name, known)| (name.clone(), agent(known))))),
+        (
+            "services",
+            named(config.services.iter().map(|(name, service)| {
+                let written = |parts: &[String]| (!parts.is_empty()).then(|| command(parts));
+                (
+                    name.clone(),
                     Value::table([
-                        ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
-                        ("policy", Some(Value::text(&*council.policy.name))),
-                        ("member", Some(Value::named(member))),
-                    ])
-                }),
-            ),
-            (
-                "store",
-                Some(Value::table([
-                    ("url", config.store.as_ref().map(store)),
-                    ("keep_days", Some(whole(config.keep_days.into()))),
-                    ("turns", Some(wait(config.keep_turns))),
-                ])),
-            ),
-            (
-                "shared",
-                config.shared.as_ref().map(|shared| {
-                    let url = Some(Value::text(mask_url(shared.url.expose())));
-                    Value::table([("url", url), ("prefix", Some(Value::text(&*shared.prefix)))])
-                }),
-            ),
-            (
-                "log",
-                config.decision_log.as_ref().map(|log| {
-                    let decisions = Value::table([
-                        ("path", Some(Value::text(&*log.path))),
-                        ("rotate_mb", Some(whole(log.rotate_bytes >> 20))),
-                        ("keep", Some(whole(log.keep.into()))),
-                    ]);
-                    Value::table([("decisions", Some(decisions))])
-                }),
-            ),
-            ("traces", config.traces.as_ref().map(traces)),
-            ("alerts", alerts(&config.alerts)),
-            ("admin", config.admin_token.as_ref().map(|_| Value::table([("token", Some(Value::text(MASK)))]))),
-        ];
+                        ("health", service.health.as_deref().map(|url| Value::text(mask_url(url)))),
+                        ("start", written(&service.start)),
+                        ("cooldown", Some(wait(service.cooldown))),
+                        ("settle", Some(wait(service.settle))),
+                        ("register", written(&service.register)),
+                    ]),
+                )
+            })),
+        ),
+        (
+            "council",
+            config.council.as_ref().map(|council| {
+                let member = council.members.iter().map(|member| {
+                    let known = [
+                        ("model", Some(Value::text(&*member.model))),
+                        ("fallback", member.fallback.as_deref().map(texts)),
+                        ("prompt", member.prompt.as_deref().map(Value::text)),
+                    ];
+                    (member.name.clone(), Value::table(known))
+                });
+                let tools = council
+                    .tools
+                    .iter()
+                    .map(|(name, parts)| (name.clone(), Value::table([("command", Some(command(parts)))])));
+                Value::table([
+                    ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
+                    ("policy", Some(Value::text(&*council.policy.name))),
+                    ("metrics", council.metrics.as_deref().map(Value::text)),
+                    ("tool_timeout", Some(wait(council.tool_timeout))),
+                    ("member", Some(Value::named(member))),
+                    ("tools", (!council.tools.is_empty()).then(|| Value::named(tools))),
+                ])
+            }),
+        ),
+        (
+            "store",
+            Some(Value::table([
+                ("url", config.store.as_ref().map(store)),
+                ("keep_days", Some(whole(config.keep_days.into()))),
+                ("turns", Some(wait(config.keep_turns))),
+            ])),
+        ),
+        (
+            "shared",
+            config.shared.as_ref().map(|shared| {
+                let url = Some(Value::text(mask_url(shared.url.expose())));
+                Value::table([("url", url), ("prefix", Some(Value::text(&*shared.prefix)))])
+            }),
+        ),
+        (
+            "log",
+            config.decision_log.as_ref().map(|log| {
+                let decisions = Value::table([
+                    ("path", Some(Value::text(&*log.path))),
+                    ("rotate_mb", Some(whole(log.rotate_bytes >> 20))),
+                    ("keep", Some(whole(log.keep.into()))),
+                ]);
+                Value::table([("decisions", Some(decisions))])
+            }),
+        ),
+        ("traces", config.traces.as_ref().map(traces)),
+        ("alerts", alerts(&config.alerts)),
+        ("admin", config.admin_token.as_ref().map(|_| Value::table([("token", Some(Value::text(MASK)))]))),
+    ];
     let top =
         [("listen", Some(Value::text(config.listen.to_string()))), ("enabled", Some(Value::Boolean(config.enabled)))];
     Value::table(top.into_iter().chain(tables))
@@ -398,6 +404,22 @@ fn named(entries: impl Iterator<Item = (String, Value)>) -> Option<Value> {
 
 fn texts(items: &[impl AsRef<str>]) -> Value {
     Value::list(items.iter().map(|item| Value::text(item.as_ref())))
+}
+
+fn agent(agent: &Agent) -> Value {
+    let written = |parts: &[String]| (!parts.is_empty()).then(|| command(parts));
+    let output = AgentOutput::all().into_iter().find(|(_, known)| *known == agent.output);
+    let hidden = agent.environment.iter().map(|(name, _)| (name.clone(), Value::text(MASK)));
+    let gateway = agent.gateway.environment.iter().map(|(name, value)| (name.clone(), Value::text(value.as_str())));
+    Value::table([
+        ("command", Some(command(&agent.command))),
+        ("resume", written(&agent.resume)),
+        ("output", output.map(|(word, _)| Value::text(word))),
+        ("timeout", Some(wait(agent.timeout))),
+        ("silence", Some(wait(agent.silence))),
+        ("environment", named(hidden)),
+        ("gateway", named(gateway)),
+    ])
 }
 
 /// A command; people put keys into arguments, also behind a flag of their own.

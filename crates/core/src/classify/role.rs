@@ -45,6 +45,23 @@ const ASIDES: &[&str] = &[
     "whether ",
 ];
 
+/// What announces a list of guesses.
+const GUESSES: &[&str] = &[
+    "often caused by: ",
+    "usually caused by: ",
+    "may be caused by: ",
+    "might be caused by: ",
+    "can be caused by: ",
+    "could be caused by: ",
+    "likely causes: ",
+    "possible causes: ",
+    "common causes: ",
+    "possible reasons: ",
+    "common reasons: ",
+    "things to check: ",
+    "please check: ",
+];
+
 /// What announces the reason of what was said before it.
 const REASONS: &[&str] = &["as a result of ", "because ", "caused by ", "due to ", "owing to "];
 
@@ -62,7 +79,10 @@ fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
     // Back to the first word of the sentence.
     let mut word = start;
     for at in before.iter().rev().map(|at| *at as usize) {
-        if begins_sentence(lower, word) || start - at > REACH_BYTES {
+        if begins_sentence(lower, word) {
+            return GUESSES.iter().any(|guess| lower[..word].ends_with(guess.as_bytes()));
+        }
+        if start - at > REACH_BYTES {
             break;
         }
         // What is asked for politely is what a rule about advice looks for.
@@ -125,6 +145,8 @@ mod tests {
             ("slow down: please reduce your rate", "reduce", false),
             ("busy, please try again. queue full", "queue full", false),
             ("check failed", "failed", true),
+            ("it exited. this is often caused by: invalid key", "invalid key", true),
+            ("caused by: invalid key", "invalid key", false),
             ("recheck failed", "failed", false),
             ("model overloaded", "model", false),
         ];

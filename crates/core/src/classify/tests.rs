@@ -117,6 +117,7 @@ fn typed_evidence_counts_where_the_text_is_silent() {
     };
     assert_eq!(exit(Exit::Code(0), ""), FailureKind::Unknown);
     assert_eq!(exit(Exit::Code(1), ""), FailureKind::ProcessDied);
+    assert_eq!(exit(Exit::Code(75), ""), FailureKind::RateLimit);
     assert_eq!(exit(Exit::Code(124), ""), FailureKind::Timeout);
     assert_eq!(exit(Exit::Signal(2), ""), FailureKind::Cancelled);
     assert_eq!(exit(Exit::OutOfMemory, ""), FailureKind::ProcessDied);
@@ -222,4 +223,17 @@ proptest! {
         let text = forms[form].replace("{}", &number.to_string());
         prop_assert_eq!(classify(&text).kind, FailureKind::Unknown, "{}", text);
     }
+}
+
+#[test]
+fn a_task_that_ends_with_a_status_of_its_own_has_not_died() {
+    let task = |exit, body: &str| {
+        let evidence = Evidence { surface: Surface::Process, exit: Some(exit), ..Evidence::text(body) };
+        Classifier::builtin().classify_task(&evidence).kind
+    };
+    assert_eq!(task(Exit::Code(1), ""), FailureKind::Unknown);
+    assert_eq!(task(Exit::Code(1), "2 tests failed"), FailureKind::Unknown);
+    assert_eq!(task(Exit::Code(1), "Error: 429 Too Many Requests"), FailureKind::RateLimit);
+    assert_eq!(task(Exit::Signal(11), ""), FailureKind::ProcessDied);
+    assert_eq!(task(Exit::Code(137), ""), FailureKind::ProcessDied);
 }

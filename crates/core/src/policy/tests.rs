@@ -164,3 +164,33 @@ fn a_silent_upstream_leaves_time_for_another() {
     let first = timeouts.first_token.as_secs();
     assert_eq!([first * 2, first / 2].map(|left| seconds(true, left)), [first, first / 2]);
 }
+
+fn retries(policy: &Policy, kind: FailureKind) -> Vec<String> {
+    let (_, steps) = policy.steps(&Failure::new(kind, "test"));
+    let told = steps.iter().map(|rule| match &rule.step {
+        Step::Retry(retry) => format!("{}x{}s", retry.max, retry.backoff.plain(1).as_secs()),
+        other => other.name().to_owned(),
+    });
+    told.collect()
+}
+
+#[test]
+fn retries_can_be_asked_for_call_by_call() {
+    let policy = template("session-manager").unwrap();
+    let asked = |max, secs| policy.clone().with_retries(max, Duration::from_secs(secs));
+    assert_eq!(asked(3, 5), policy, "the document's own numbers");
+    assert_eq!(retries(&asked(7, 1), FailureKind::RateLimit), ["7x1s", "fallback"]);
+    assert_eq!(retries(&asked(7, 1), FailureKind::Timeout), ["1x1s", "fallback"], "once is once");
+    assert_eq!(retries(&asked(1, 60), FailureKind::ServerError), ["1x60s", "fallback"]);
+    assert_eq!(retries(&asked(0, 1), FailureKind::RateLimit), ["fallback"]);
+    assert!(asked(1_000, 1_000_000).problems().is_empty());
+}
+
+#[test]
+fn behind_a_gateway_its_retries_are_not_made_again() {
+    let policy = template("default").unwrap().behind_gateway();
+    assert_eq!(retries(&policy, FailureKind::RateLimit), ["fallback"]);
+    assert_eq!(retries(&policy, FailureKind::NetworkTransient), ["fallback", "restart"]);
+    assert_eq!(retries(&policy, FailureKind::ProcessDied), ["1x1s", "fallback", "restart"]);
+    assert!(policy.problems().is_empty());
+}

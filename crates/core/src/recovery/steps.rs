@@ -13,7 +13,7 @@ use crate::kind::FailureKind;
 use crate::policy::{Ask, Restart, Retry, Step, Trigger};
 use crate::route::{Model, Place};
 use crate::time::Instant;
-use crate::world::World;
+use crate::world::{Endpoint, World};
 
 /// How often an operation waits for an empty allowance before it gives up.
 const PATIENCE_MAX: u32 = 5;
@@ -188,7 +188,7 @@ impl Recovery {
             Ok(next) => next,
             Err(skip) => return Tried::Skipped(skip),
         };
-        if self.in_doubt(world, now) {
+        if self.in_doubt(world, now) && !self.may_look(to, world, now) {
             return Tried::Denied(AllowanceName::Fallbacks, Denial::KeepsFailing);
         }
         if !self.plan.project.fallbacks.withdraw(now) {
@@ -480,9 +480,21 @@ impl Recovery {
 
     /// Whether an outage is just being found out anywhere on this route.
     fn in_doubt(&self, world: &World, now: Instant) -> bool {
+        self.endpoints(world).any(|endpoint| endpoint.breaker.in_doubt(now))
+    }
+
+    /// Whether a fallback may look elsewhere while an outage is found out: where little goes on, it
+    /// costs little, and its result is what tells whether everything is down.
+    fn may_look(&self, to: Target, world: &World, now: Instant) -> bool {
+        self.endpoints(world).all(|endpoint| endpoint.breaker.is_quiet())
+            && world.endpoint(to.endpoint).is_some_and(|endpoint| endpoint.breaker.is_untried(now))
+    }
+
+    /// Every endpoint of this route.
+    fn endpoints<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Endpoint> {
         let route = &self.plan.route;
-        let mut places = route.places_from(FIRST).filter_map(|place| route.look(place));
-        places.any(|(_, target)| world.endpoint(target.endpoint).is_some_and(|e| e.breaker.in_doubt(now)))
+        let targets = route.places_from(FIRST).filter_map(|place| route.look(place));
+        targets.filter_map(|(_, target)| world.endpoint(target.endpoint))
     }
 
     /// Whether a place further on would admit an attempt.

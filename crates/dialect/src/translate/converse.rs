@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::canon::{Event, Part, ToolCall as Called};
+use super::canon::{Event, ToolCall as Called};
 use super::chat;
 use crate::{Frame, Malformed};
 
@@ -115,17 +115,6 @@ impl Listener {
         };
         self.0.feed(frame, &mut sink)?;
         Ok(heard)
-    }
-
-    /// What an answer says that came in one piece.
-    pub fn hear_whole(body: &[u8]) -> Result<Vec<Heard>, Malformed> {
-        let answer = chat::read_answer(body)?;
-        let heard = answer.parts.iter().filter_map(|part| match part {
-            Part::Text(text) | Part::Refusal(text) => Some(Heard::Text(text.decode().into_owned())),
-            Part::ToolCall(call) => Some(Heard::Call(whole_call(call))),
-            Part::Image(_) | Part::File { .. } | Part::Thinking(_) | Part::ToolResult(_) => None,
-        });
-        Ok(heard.collect())
     }
 }
 

@@ -125,8 +125,10 @@ impl Rounds {
             let began = Moment::now();
             let up = self.round(&engine, stopping).await;
             if let Some(done) = done {
+                self.notes.up.store(false, Ordering::Relaxed);
+                self.on_its_own(&engine);
                 let _ = done.map(|done| done.send(()));
-                return self.on_its_own(&engine);
+                return;
             }
             rest = if up { Duration::ZERO } else { (rest * 2).clamp(REST, REST_MAX) };
             pause = if up { TICK } else { rest };
@@ -224,10 +226,8 @@ impl Rounds {
         let mut round = Round { leaving, facts, ..self.words() };
         let mut said = Said::default();
         for (key, limited) in self.limits(engine) {
-            let Some((limit, report)) = limited.limit().and_then(|limit| Some((limit.limit(), limit.report(now)?)))
-            else {
-                continue;
-            };
+            let Some(limit) = limited.limit().filter(|limit| !limited.is_silent(limit, now)) else { continue };
+            let (limit, Some(report)) = (limit.limit(), limit.report(now)) else { continue };
             let Report { used, given_back, short, ahead } = report;
             round.rates.push(RateAsk { key, limit, used, given_back, short, ahead });
             said.rates.push((limited, report));
@@ -257,16 +257,13 @@ impl Rounds {
 
     /// Every rate limit with its name outside.
     fn limits(&self, engine: &Engine) -> Vec<(String, Limited)> {
-        let now = engine.clock.now();
         let mut limits = Vec::new();
         for project in engine.snapshot().known_projects() {
             if project.rate.project().is_some() {
                 let key = hashed(&self.salt, &["project", &project.name]);
                 limits.push((key, Limited::Project(Arc::clone(project))));
             }
-            // Who does nothing has nothing to say, and there may be thousands of them.
-            let agents = project.rate.agents().into_iter().filter(|(_, limit)| !limit.is_idle(now));
-            for (agent, limit) in agents {
+            for (agent, limit) in project.rate.agents() {
                 limits.push((hashed(&self.salt, &["agent", &project.name, &agent]), Limited::Agent(limit)));
             }
         }
@@ -340,6 +337,11 @@ impl Said {
 }
 
 impl Limited {
+    /// Agents who do nothing have nothing to say, and there may be thousands of them.
+    fn is_silent(&self, limit: &RateLimit, now: Instant) -> bool {
+        matches!(self, Self::Agent(_)) && limit.is_idle(now)
+    }
+
     /// What was started without asking is known now.
     fn registered(&self, report: &Report) {
         if let Some(limit) = self.limit() {

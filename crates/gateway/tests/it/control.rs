@@ -263,6 +263,17 @@ async fn a_session_climbs_after_its_estimate_stays_there_over_a_restart_and_retu
 }
 
 #[tokio::test]
+async fn what_was_spent_today_is_not_forgotten_with_a_restart() {
+    let stage = Stage::kept("").await;
+    assert!(stage.send(Speaks::Messages.request(false)).await.status.is_success());
+    settle(&stage).await;
+    let used = |budgets: Value| budgets["budgets"][0]["used_usd_micros"].as_u64().unwrap();
+    let before = used(get(&stage, "/api/budgets").await.json());
+    let stage = stage.restart().await;
+    assert_eq!((used(get(&stage, "/api/budgets").await.json()), before > 0), (before, true));
+}
+
+#[tokio::test]
 async fn an_override_of_a_breaker_survives_a_restart() {
     let stage = Stage::kept("").await;
     let word = json!({ "mode": "forced_open", "reason": "moving house", "seconds": 600 });

@@ -26,6 +26,7 @@ fn table() -> Vec<(Method, &'static str, Option<Value>, u16)> {
         (put.clone(), "/api/endpoints/{name}/override", Some(json!({ "mode": "shadow", "reason": "x", "seconds": 1 })), 403),
         (delete.clone(), "/api/endpoints/{name}/override", None, 403),
         (get.clone(), "/api/models", None, 200),
+        (get.clone(), "/api/rate-limits", None, 200),
         (get.clone(), "/api/requests", None, 200),
         (get.clone(), "/api/requests/{id}", None, 404),
         (post.clone(), "/api/explain", Some(json!({ "text": "429" })), 200),

@@ -214,11 +214,21 @@ async fn a_session_that_moves_takes_what_it_spent_along() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn traffic_goes_on_without_redis_and_shares_again_by_itself() {
     let mut redis = Redis::start();
-    let (one, other) = pair(&redis, "[projects.acme]\nrate = { requests_per_minute = 40 }").await;
+    let quiet = format!("{SPENDING}\n[projects.team]\nrate = {{ requests_per_minute = 100, per_agent = 10 }}");
+    let limited = quiet
+        .replace("[projects.acme]", "[projects.acme]\nrate = { requests_per_minute = 40 }")
+        .replace("0.002", "9.0");
+    let (one, other) = pair(&redis, &limited).await;
+    let in_session = async || one.send(with(of_project("talk"), "x-steadfast-session", "s")).await.status;
+    let of_agent = async || one.send(with(of_project("team"), "x-steadfast-agent", "x")).await.status;
+    assert_eq!((in_session().await, of_agent().await), (StatusCode::OK, StatusCode::OK));
     let (served, _) = load([&one, &other], 5, "acme", StatusCode::TOO_MANY_REQUESTS).await;
     assert_eq!(served, 10);
-    let left = |stage: &Stage| stage.engine.rate_limits()[0].remaining;
-    until("both know what is left", || left(&one) == 30 && left(&other) == 30).await;
+    let left = |stage: &Stage| {
+        let acme = steadfast_engine::LimitOf::Project { project: "acme".into() };
+        stage.engine.rate_limits().into_iter().find(|status| status.of == acme).map(|status| status.remaining)
+    };
+    until("both know what is left", || left(&one) == Some(30) && left(&other) == Some(30)).await;
     // What one still held when the other was told is given back, and told, within a second.
     tokio::time::sleep(Duration::from_millis(1_300)).await;
     redis.kill();
@@ -227,6 +237,11 @@ async fn traffic_goes_on_without_redis_and_shares_again_by_itself() {
     assert!(refused > 0 && served + more <= 40, "each keeps to its part of what was left: {served} and {more}");
     assert!(more >= 20, "{more}");
     assert_eq!(one.send(get("/ready")).await.status, 200, "Redis is no reason not to be ready");
+    assert_eq!(
+        (in_session().await, of_agent().await),
+        (StatusCode::OK, StatusCode::OK),
+        "those who were quiet go on too"
+    );
     redis.resume();
     until("they share again", || {
         [&one, &other].iter().all(|stage| metric(stage, "steadfast_shared_replicas") == Some(2))

@@ -69,6 +69,46 @@ fn the_load_that_an_outage_leaves_behind_does_not_keep_it_alive() {
     assert!(recovered <= two_cooldowns(), "normal after {recovered} s");
 }
 
+/// One user, a small team, a large one: requests per second.
+const FEW: [f64; 3] = [1.0, 3.0, 10.0];
+
+fn report_of_few(scenario: &str, per_sec: f64) -> Report {
+    let scenario = Scenario::named(scenario).expect("a named scenario").with_rate(per_sec);
+    run(&scenario, &policy("default"), 0, 20).unwrap_or_else(|trouble| panic!("{trouble}"))
+}
+
+/// Nobody waits to see whether everything is down: the fallback shows it.
+#[test]
+fn a_dead_primary_or_vendor_costs_few_users_no_wait() {
+    for per_sec in FEW {
+        let calm = report_of_few("calm", per_sec).latency_ms;
+        let extra = |scenario| {
+            let report = report_of_few(scenario, per_sec);
+            assert!(report.success >= 0.999, "{scenario} at {per_sec}/s: {}", report.success);
+            (report.latency_ms.p50.saturating_sub(calm.p50), report.latency_ms.p99.saturating_sub(calm.p99))
+        };
+        // The endpoint that takes over is slower by a fifth.
+        let (p50, p99) = extra("primary_down");
+        assert!(p50 <= 500 && p99 <= 1_200, "primary down at {per_sec}/s: {p50} and {p99} ms more");
+        let (p50, p99) = extra("correlated");
+        assert!(p50 <= 100 && p99 <= 300, "vendor down at {per_sec}/s: {p50} and {p99} ms more");
+    }
+}
+
+/// The fewer requests, the more of them find an outage out; from then on they hardly multiply it,
+/// and its end is noticed as soon as with a thousand clients.
+#[test]
+fn an_outage_is_not_multiplied_by_few_users_either() {
+    for (per_sec, bound) in FEW.into_iter().zip([1.1, 0.5, 0.2]) {
+        let report = report_of_few("outage", per_sec);
+        let once_open = report.once_open.expect("every breaker opens");
+        assert!(once_open.worst <= bound, "at {per_sec}/s: {once_open:?}");
+        assert!(report.attempts_per_request <= 1.0, "at {per_sec}/s: {}", report.attempts_per_request);
+        let recovered = report.recovered_after_secs.expect("it recovers");
+        assert!(recovered <= two_cooldowns(), "at {per_sec}/s normal after {recovered} s");
+    }
+}
+
 /// The targets of the documents (SPEC 10.3), wherever `default` can meet them: in an outage of
 /// everything nothing can be recovered.
 #[test]

@@ -56,29 +56,41 @@ struct Search {
     is_running: bool,
 }
 
+/// A page of summaries.
 pub(super) async fn requests(db: &Database, filter: &Filter, paging: &Paging) -> Result<Page<RequestSummary>, Error> {
     let limit = paging.limit();
     let mut before = paging.after.as_ref().map(|after| after.number(0)).transpose()?;
     let mut items = Vec::new();
     for _ in 0..STEPS_MAX {
-        let search = Search::new(filter, before);
-        let rows = search.rows(db, limit - items.len() + 1).await?;
+        let (rows, next) = step(db, filter, before, limit - items.len(), SUMMARY).await?;
         for row in &rows {
-            if items.len() == limit {
-                return Ok(Page { items, next: before.map(cursor) });
-            }
             items.push(RequestSummary::read(row)?);
-            before = Some(row.get("id")?);
         }
-        match search.end(db).await? {
-            Some(end) => before = Some(end),
-            None => return Ok(Page { items, next: None }),
-        }
-        if items.len() == limit {
+        before = next;
+        if before.is_none() || items.len() == limit {
             break;
         }
     }
-    Ok(Page { items, next: before.map(cursor) })
+    Ok(Page { items, next: before.map(|id| Cursor::new([id.to_string()])) })
+}
+
+/// Some rows that fit, newest first, and where to go on; none after the last.
+pub(crate) async fn step(
+    db: &Database,
+    filter: &Filter,
+    before: Option<i64>,
+    limit: usize,
+    columns: &str,
+) -> Result<(Vec<Row>, Option<i64>), Error> {
+    let search = Search::new(filter, before);
+    let mut rows = search.rows(db, limit + 1, columns).await?;
+    if rows.len() > limit {
+        rows.truncate(limit);
+        let last = rows.last().map(|row| row.get("id")).transpose()?;
+        return Ok((rows, last));
+    }
+    let next = search.end(db).await?;
+    Ok((rows, next))
 }
 
 impl Search {
@@ -126,7 +138,7 @@ impl Search {
     }
 
     /// The rows that fit, one page of them at most.
-    async fn rows(&self, db: &Database, limit: usize) -> Result<Vec<Row>, Error> {
+    async fn rows(&self, db: &Database, limit: usize, columns: &str) -> Result<Vec<Row>, Error> {
         let look = self.look();
         let mut kept = Conditions::after(self.looked_at.values.clone());
         for (condition, value) in &self.kept {
@@ -147,14 +159,14 @@ impl Search {
             );
             kept.values = std::mem::take(&mut of_request.values);
             let also = of_request.sql().replacen("WHERE", "AND", 1);
-            format!("SELECT {SUMMARY} FROM requests WHERE id IN ({ids}) {also} ORDER BY id DESC LIMIT {limit}")
+            format!("SELECT {columns} FROM requests WHERE id IN ({ids}) {also} ORDER BY id DESC LIMIT {limit}")
         } else if kept.is_empty() {
             let conditions = self.looked_at.sql();
-            format!("SELECT {SUMMARY} FROM requests {conditions} ORDER BY id DESC LIMIT {limit}")
+            format!("SELECT {columns} FROM requests {conditions} ORDER BY id DESC LIMIT {limit}")
         } else {
             let conditions = kept.sql();
             format!(
-                "SELECT * FROM (SELECT {SUMMARY} FROM requests {look}) AS r {conditions} ORDER BY id DESC LIMIT {limit}"
+                "SELECT * FROM (SELECT {columns} FROM requests {look}) AS r {conditions} ORDER BY id DESC LIMIT {limit}"
             )
         };
         db.rows(sql, kept.values).await
@@ -172,8 +184,4 @@ impl Search {
     fn look(&self) -> String {
         format!("{} ORDER BY id DESC LIMIT {LOOK_MAX}", self.looked_at.sql())
     }
-}
-
-fn cursor(id: i64) -> Cursor {
-    Cursor::new([id.to_string()])
 }

@@ -1,6 +1,14 @@
-//! The store on real databases: one contract for both.
+//! The store on real databases: one contract for both, and what happens when they fail.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test that cannot go on should stop, and says why")]
 
+mod child;
 mod contract;
+mod export;
+mod faults;
+mod kill;
+mod old;
 mod story;
+mod tasks;
+#[path = "../../examples/load/traffic.rs"]
+mod traffic;

@@ -12,10 +12,10 @@ const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
@@ -27,7 +27,7 @@ impl Answer {
 }
 
 /// Asks for a path; `headers` are whole lines.
-pub(super) fn get(address: SocketAddr, path: &str, headers: &str, patience: Duration) -> io::Result<Answer> {
+pub(crate) fn get(address: SocketAddr, path: &str, headers: &str, patience: Duration) -> io::Result<Answer> {
     let mut socket = TcpStream::connect_timeout(&address, PATIENCE)?;
     socket.set_read_timeout(Some(patience))?;
     socket.set_write_timeout(Some(PATIENCE))?;

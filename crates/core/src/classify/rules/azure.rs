@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("Access denied due to invalid subscription key or wrong API endpoint."),
     rule("azure.codes_auth", AuthError)
         .class()
-        .code(&[
+        .code(&["RequestDisallowedByPolicy", "RequestDisallowedByAzure", "DisallowedByPolicy",
             "PermissionDenied",
             "AuthenticationFailed",
             "AuthorizationFailed",

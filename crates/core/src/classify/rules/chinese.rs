@@ -263,6 +263,11 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .code(&["1301"])
         .example(r#"{"error":{"code":"1301","message":"x"}}"#),
+    // The field stands in answers too; in a refusal it is the reason.
+    rule("zhipu.filtered", ContentFilter)
+        .status(&[400, 403])
+        .text(&[r#"\bcontent_?filter['"]?: ?\["#])
+        .example(r#"Error code: 400 - {'contentFilter': [{'level': 1}]}"#),
     rule("zhipu.fair_use", RateLimit)
         .decisive()
         .text(&["fair use (?:policy|limits?)"])

@@ -12,6 +12,8 @@ pub(super) const RULES: &[Rule] = &[
             "ErrorOutOfDeviceMemory",
 "OOMKilled"])
         .text(&[
+            r"\bout-of-memory (?:detected|condition|error|killer|event|kill|exception)",
+            r"\boom-killed\b",
             r"\bfork: retry\b",
 
             r"\bout of (?:\S{1,12} )?memory\b~\b(?:kill|terminat|crash|exit|alloc|error|fatal|abort)",
@@ -45,6 +47,12 @@ pub(super) const RULES: &[Rule] = &[
             r"\bran out of memory\b",
         ])
         .example("oom-kill:constraint=CONSTRAINT_MEMCG,task=claude"),
+    rule("process.quit", ProcessDied)
+        .text(&[
+            r"\b(?:agent|worker|child|server|sidecar|helper|runner|tool|cli|adapter|host) process (?:closed|ended|quit|stopped|vanished|disappeared|went away)\b",
+            r"\bprocess (?:closed|ended|quit|stopped|exited) before (?:responding|answering|it could|sending|returning|completing|initiali[sz])",
+        ])
+        .example("agent process closed before responding"),
     rule("process.gone", ProcessDied)
         .class()
         .text(&[

@@ -65,9 +65,43 @@ fn shut(world: &World, endpoint: u16, now: Instant) {
     }
 }
 
+/// Successes of many other callers.
+fn serve(world: &World, endpoint: u16, now: Instant) {
+    let breaker = &world.endpoint(EndpointId(endpoint)).unwrap().breaker;
+    for _ in 0..5000 {
+        let permit = breaker.admit(now).unwrap();
+        breaker.record(permit, crate::breaker::Outcome::Success, None, now);
+    }
+}
+
+#[test]
+fn with_little_traffic_a_fallback_looks_elsewhere_at_once() {
+    let Fixture { world, plan } = fixture(template("default").unwrap(), Face::GATEWAY);
+    let fails = |now: u64| {
+        let mut recovery = Recovery::start(plan.clone(), at(now));
+        assert!(matches!(recovery.next(&world, at(now)), Action::Attempt(_)));
+        if now == 1000 {
+            shut(&world, 0, at(1100));
+        }
+        recovery.failed(down(), Usage::default(), &world, at(now + 200))
+    };
+    let decision = fails(1000);
+    assert_eq!((decision.step, decision.passed_over), ("fallback", Some(Skip::KeepsFailing)));
+    // The next endpoint has failed since as well: it may be an outage of everything.
+    let other = &world.endpoint(EndpointId(1)).unwrap().breaker;
+    let permit = other.admit(at(1300)).unwrap();
+    other.record(permit, crate::breaker::Outcome::Failure, None, at(1300));
+    assert!(!other.is_untried(at(1300)));
+    let mut recovery = Recovery::start(plan.clone(), at(1400));
+    assert!(matches!(recovery.next(&world, at(1400)), Action::Attempt(_)));
+    let decision = recovery.failed(down(), Usage::default(), &world, at(1500));
+    assert_eq!((decision.step, decision.reason), ("retry", Reason::KeepsFailing));
+}
+
 #[test]
 fn extra_attempts_wait_while_an_outage_is_being_found_out() {
     let Fixture { world, plan } = fixture(template("default").unwrap(), Face::GATEWAY);
+    serve(&world, 0, at(900));
     let mut recovery = Recovery::start(plan, at(1000));
     assert!(matches!(recovery.next(&world, at(1000)), Action::Attempt(_)));
     shut(&world, 0, at(1100));

@@ -172,6 +172,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"type":"authentication_error"}}"#),
     rule("auth.key", AuthError)
         .text(&[
+            r"\bvalid (?:user |api |access |auth |bearer |session |license )?(?:token|key|api key|credentials?|login) (?:is|are) (?:required|needed|necessary)\b",
             r"\b(?:rejected|refused|denied|declined|not accept(?:ed)?) (?:the |your |our |this |an? )?(?:\S{1,12} )?(?:api[- ]?key|key|token|credentials?|password|login)\b",
 
             r"\bfailed to (?:retrieve|fetch|get|obtain|acquire) (?:a |an |the )?(?:\S{1,12} )?tokens?\b",

@@ -186,6 +186,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.adapter", ModelUnavailable)
         .class()
         .text(&[
+            r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) f(?:i|ou)nd~(?:adaptor|adapter|handler|channel|route|backend|provider|endpoint)~for model\b",
+            r"\bno (?:\S{1,20} ){0,2}(?:adaptor|adapter|handler|backend|converter)s?~for (?:the |this )?model\b",
             r"\b(?:lora|adapter|checkpoint|deployment|endpoint)(?: adapter)?(?: ['\x22`]?[\w./:-]{1,60}['\x22`]?)? (?:is |was )?(?:not loaded|being deleted|being removed|not deployed)\b",
             r"\bno model provider (?:is |was )?configured\b",
         ])

@@ -155,6 +155,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.tls_mismatch", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\b(?:do not|don't) (?:possess|share|have) a common (?:algorithm|cipher|protocol)",
+            r"\bno (?:common|shared|mutual) (?:algorithm|cipher|protocol|encryption)",
             r"\bunexpected tls packet\b",
             r"\bunexpected message\b~\b(?:tls|ssl)\b",
             r"\bwrong[_ ]version[_ ]number\b",

@@ -378,7 +378,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example("Generation failed with stop reason: malformed_tool_use"),
     rule("output.shape", BadOutput)
+        .code(&["InvalidResponseDataError", "AI_InvalidResponseDataError"])
         .text(&[
+            r"\bcannot index (?:string|array|object|number|null|boolean) with\b",
+            r"\bcannot iterate over (?:string|number|null|boolean|object)\b",
+            r"\bexpected '[^']{1,40}' to be an? (?:string|number|array|object|boolean|list)\b",
             r"\b(?:reading|accessing|indexing) (?:the )?['\x22`]?(?:response\.|resp\.|data\.|completion\.)?(?:choices|message\.content|candidates|output_text|content\[0\])",
             r"\bcould not be applied: no (?:diff|patch|edit|change|match)",
             r"\bdoes not contain any (?:json|tool call|code|xml|valid|function)\b",

@@ -252,6 +252,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.shape", InvalidRequest)
         .class()
         .text(&[
+            r"\b(?:improperly|incorrectly|badly|wrongly|poorly) (?:formed|formatted|formulated|structured|encoded) (?:request|payload|body|input|message|json|content|query)\b",
+            r"\b(?:parameter|argument|field|value|option|header|property)s? (?:is|are|was) (?:illegal|inadmissible|unacceptable|not acceptable|not legal)\b",
             r"\bonly one \S{1,14} (?:message|prompt|tool|image|file|choice|system prompt)s? (?:is|are|may be|can be) (?:allowed|supported|permitted|given)\b",
             r"\b(?:audio|video|image|file|clip|recording) (?:is |was )?too (?:short|small|long)\b",
             r"\b(?:vector |embedding )?dimensions? mismatch\b|\bdimension mismatch\b",

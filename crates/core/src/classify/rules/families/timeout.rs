@@ -142,6 +142,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example("The worker gave up after 30 attempts of waiting"),
     connection("timeout.awaiting", Timeout)
-        .text(&[r"\btimeout (?:awaiting|waiting on|while awaiting)\b", r"\bno recent network activity\b"])
+        .text(&[
+            r"\b(?:nothing|no (?:output|response|activity|data|progress|events?|bytes|tokens|updates?|messages?)|silent|silence|idle|inactive|unresponsive|stalled|hung) (?:received )?(?:for|since|in the last) (?:the last |more than |over |about |at least )?\d{1,6} ?(?:s|sec|secs|seconds?|m|min|mins|minutes?|ms|milliseconds?)\b",r"\btimeout (?:awaiting|waiting on|while awaiting)\b", r"\bno recent network activity\b"])
         .example("Timeout awaiting 'response' for 30000ms"),
 ];

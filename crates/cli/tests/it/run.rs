@@ -1,0 +1,207 @@
+//! `steadfast run` and `spawn` as processes: output, exit codes, Ctrl-C, and what is left behind.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Folder;
+
+const CONFIG: &str = r#"
+[policies.quick]
+extends = "session-manager"
+[policies.quick.on]
+rate_limit = [{ retry = 1, every = "10ms" }, "fallback"]
+default = [{ retry = 1, every = "10ms" }, "fallback"]
+[projects.default]
+policy = "quick"
+"#;
+
+/// Nothing of the machine's own but where programs are.
+fn environment(folder: &Folder) -> Vec<(String, String)> {
+    let home = folder.0.display().to_string();
+    vec![("HOME".to_owned(), home), ("PATH".to_owned(), std::env::var("PATH").unwrap())]
+}
+
+fn run(folder: &Folder, arguments: &[&str]) -> super::Transcript {
+    let environment = environment(folder);
+    let environment: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    folder.run_with(arguments, &environment)
+}
+
+fn configured() -> Folder {
+    let folder = Folder::new();
+    folder.write("steadfast.toml", CONFIG);
+    folder
+}
+
+#[test]
+fn a_command_passes_through_as_if_nobody_were_there() {
+    let folder = configured();
+    run(&folder, &["run", "--", "sh", "-c", "echo out; echo err >&2"]).assert(0, "out\n", "err\n");
+}
+
+#[test]
+fn a_failure_is_retried_and_told_and_the_story_is_in_the_log() {
+    let folder = configured();
+    let script =
+        "echo $STEADFAST_MODEL; [ $STEADFAST_MODEL = b ] || { echo 'HTTP 429 Too Many Requests' >&2; exit 1; }";
+    let done = run(&folder, &["run", "--model", "a", "--chain", "b", "--label", "w", "--", "sh", "-c", script]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "a\na\nb\n"), "{done:?}");
+    assert!(done.stderr.contains("steadfast: rate_limit") && done.stderr.contains("fallback to b"), "{done:?}");
+    let fallbacks = folder.read(".local/state/steadfast/fallback_decisions.jsonl");
+    let entry: serde_json::Value = serde_json::from_str(fallbacks.lines().next().unwrap()).unwrap();
+    let told = |name: &str| entry[name].as_str().unwrap().to_owned();
+    assert_eq!((told("original_model"), told("fallback_model")), ("a".to_owned(), "b".to_owned()));
+    assert_eq!((told("error_type"), told("label")), ("rate_limit".to_owned(), "w".to_owned()));
+    assert_eq!((entry["attempt"].as_u64(), entry["max_attempts"].as_u64()), (Some(2), Some(20)));
+    let story = run(&folder, &["why", &told("task_id")]);
+    assert!(story.code == 0 && story.stdout.contains("rate_limit"), "{story:?}");
+}
+
+#[test]
+fn exit_codes_say_how_it_ended() {
+    let folder = configured();
+    let code = |arguments: &[&str]| run(&folder, arguments).code;
+    assert_eq!(code(&["run", "--", "sh", "-c", "exit 7"]), 1);
+    assert_eq!(code(&["run", "--", "sh", "-c", "exit 75"]), 75);
+    assert_eq!(code(&["run", "--", "/no/such/program"]), 1);
+    assert_eq!(code(&["run"]), 1);
+    assert_eq!(code(&["run", "--nonsense"]), 2);
+    let nothing = run(&folder, &["run", "--agent", "claude"]);
+    assert!(nothing.stderr.contains("the agent is told nothing"), "{nothing:?}");
+    let unknown = run(&folder, &["run", "--agent", "clyde", "-t", "x"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("there is no agent `clyde`"), "{unknown:?}");
+}
+
+#[test]
+fn programs_get_a_line_for_everything_and_the_result_last() {
+    let folder = configured();
+    let done = run(&folder, &["run", "--json", "--model", "m", "--", "echo", "{model}"]);
+    let lines: Vec<serde_json::Value> = done.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<&str> = lines.iter().filter_map(|line| line["event"].as_str()).collect();
+    assert_eq!(events, ["start", "attempt", "success", "outcome"]);
+    let result = &lines.last().unwrap()["result"];
+    assert_eq!((result["success"].as_bool(), result["result"].as_str()), (Some(true), Some("m\n")));
+    for name in ["session_id", "model_used", "attempts", "fallback_chain", "error"] {
+        assert!(result.get(name).is_some(), "{name} is missing in {result}");
+    }
+}
+
+#[test]
+fn many_tasks_of_a_file_and_what_became_of_them() {
+    let folder = configured();
+    folder.write(
+        "tasks.toml",
+        r#"
+fallback_order = ["b"]
+[[tasks]]
+label = "good"
+model = "a"
+command = ["sh", "-c", "echo fine"]
+[[tasks]]
+label = "moved"
+model = "a"
+command = ["sh", "-c", "[ $STEADFAST_MODEL = b ] || { echo 'model not found' >&2; exit 1; }"]
+[[tasks]]
+label = "bad"
+model = "a"
+command = ["false"]
+"#,
+    );
+    let done = run(&folder, &["spawn", "--file", "tasks.toml", "--json"]);
+    let last: serde_json::Value = serde_json::from_str(done.stdout.lines().last().unwrap()).unwrap();
+    let result = &last["result"];
+    assert_eq!(done.code, 1);
+    assert_eq!((result["success"].as_bool(), result["fallback_applied"].as_u64()), (Some(false), Some(1)));
+    assert_eq!(result["failed"], serde_json::json!(["bad"]));
+    let models: Vec<&str> =
+        result["workers"].as_array().unwrap().iter().map(|w| w["model_used"].as_str().unwrap()).collect();
+    assert_eq!(models, ["a", "b", "b"]);
+    let told = run(&folder, &["spawn", "--quiet", "--label", "w", "one", "two", "--", "echo", "{task}", "{label}"]);
+    assert_eq!((told.code, told.stdout.lines().count()), (0, 2));
+    assert!(
+        told.stdout.starts_with("w  succeeded  echo  1 attempt") && told.stdout.contains("w-2  succeeded"),
+        "{told:?}"
+    );
+}
+
+/// Starts `steadfast run` and waits until the command has said a line, which is returned.
+fn started(folder: &Folder, script: &str) -> (std::process::Child, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
+    command.args(["run", "--", "sh", "-c", script]).current_dir(&folder.0).env_clear().envs(environment(folder));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    (child, line.trim().to_owned())
+}
+
+fn signal(child: &std::process::Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+fn gone(pid: &str) -> bool {
+    let limit = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < limit {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if stat.is_empty() || stat.contains(") Z ") {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+#[test]
+fn ctrl_c_ends_the_whole_group_and_says_130() {
+    let folder = configured();
+    let (mut child, pid) = started(&folder, "sleep 300 & echo $!; wait");
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(gone(&pid));
+}
+
+#[test]
+fn a_supervisor_that_is_killed_leaves_nobody_behind() {
+    let folder = configured();
+    let (mut child, pid) = started(&folder, "trap '' TERM HUP; setsid sleep 300 & echo $!; wait");
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    assert!(gone(&pid), "the guard ends what its supervisor cannot");
+}
+
+#[test]
+fn tasks_left_to_a_worker_are_listed_shown_followed_stopped_and_repeated() {
+    let folder = configured();
+    let left = run(&folder, &["spawn", "--detach", "--quiet", "one", "two", "--", "echo", "{task}", "by {label}"]);
+    assert_eq!((left.code, left.stdout.lines().count()), (0, 2), "{left:?}");
+    let (one, two) = left.stdout.trim().split_once('\n').unwrap();
+    assert_eq!(run(&folder, &["tasks", "cancel", two]).stderr, format!("{two}: stopped\n"));
+    let worked = run(&folder, &["tasks", "work", "--drain"]);
+    assert_eq!((worked.code, worked.stdout.as_str()), (0, ""), "{worked:?}");
+    let list = run(&folder, &["tasks", "list"]).stdout;
+    assert!(list.contains(&format!("{one}  succeeded  task-1")), "{list}");
+    assert!(list.contains(&format!("{two}  cancelled  task-2")), "{list}");
+    assert_eq!(run(&folder, &["tasks", "logs", &one[..12]]).stdout, "one by task-1\n");
+    let shown = run(&folder, &["tasks", "show", one, "--json"]).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!((shown["result"]["success"].as_bool(), shown["attempts"].as_i64()), (Some(true), Some(1)));
+    assert_eq!(run(&folder, &["tasks", "retry", two]).code, 0);
+    assert_eq!(run(&folder, &["tasks", "work", "--drain"]).code, 0);
+    assert_eq!(run(&folder, &["tasks", "attach", two]).stdout, "two by task-2\n");
+    let unknown = run(&folder, &["tasks", "show", "task_nosuch"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("there is no task `task_nosuch`"), "{unknown:?}");
+}
+
+#[test]
+fn a_server_runs_what_was_left_to_it() {
+    let folder = configured();
+    let server = super::serve::Server::start(&folder, &[], &[("PATH", &std::env::var("PATH").unwrap())]);
+    let left = run(&folder, &["run", "--detach", "--quiet", "--", "sh", "-c", "echo served by $STEADFAST_GATEWAY"]);
+    let id = left.stdout.trim().to_owned();
+    let followed = run(&folder, &["tasks", "attach", &id]);
+    assert!(followed.stdout.starts_with("served by http://127.0.0.1:"), "{followed:?}");
+    assert!(followed.stdout.contains(&format!("/s/{id}")), "calls and task share a session: {followed:?}");
+    drop(server);
+}

@@ -1,0 +1,79 @@
+//! Tools against a real server process that misbehaves as it is asked to.
+
+use super::*;
+
+/// Answers `echo`, hangs in `hang`, ends in `die`, and writes without end in `flood`.
+const SERVER: &str = r#"
+import json, sys, time
+def reply(message, result):
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message.get("method")
+    if method == "initialize":
+        print("not a message", flush=True)
+        reply(message, {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "t", "version": "1"}})
+    elif method == "tools/list":
+        reply(message, {"tools": [{"name": name, "description": "d", "inputSchema": {"type": "object"}} for name in ["echo", "hang.up", "die", "flood"]]})
+    elif method == "tools/call":
+        name = message["params"]["name"]
+        if name == "echo":
+            reply(message, {"content": [{"type": "text", "text": message["params"]["arguments"].get("text", "")}]})
+        elif name == "hang.up":
+            time.sleep(600)
+        elif name == "die":
+            sys.exit(1)
+        else:
+            while True:
+                sys.stdout.write("x" * 65536)
+"#;
+
+async fn tools(limit: Duration) -> Tools {
+    let command = ["python3", "-c", SERVER].map(str::to_owned).to_vec();
+    let server = ToolServer { name: "test".to_owned(), command };
+    let (tools, problems) = Tools::connect(&[server], limit).await;
+    assert_eq!(problems, Vec::<String>::new());
+    tools
+}
+
+/// Long enough for a server that answers, on a busy machine too.
+const GENEROUS: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn tools_are_listed_and_called() {
+    let tools = tools(GENEROUS).await;
+    let names: Vec<&str> = tools.list().iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["echo", "hang_up", "die", "flood"], "by names that every provider takes");
+    assert_eq!(tools.call("echo", r#"{"text":"hello"}"#).await.as_deref(), Some("hello"));
+    assert_eq!(tools.call("echo", "no object").await.as_deref(), Some(""));
+    assert_eq!(tools.call("nothing", "{}").await, None);
+}
+
+#[tokio::test]
+async fn a_tool_that_hangs_gives_nothing_in_its_time() {
+    let tools = tools(Duration::from_millis(200)).await;
+    assert_eq!(tools.call("hang_up", "{}").await, None);
+    assert_eq!(tools.call("echo", "{}").await, None, "the same server hangs still");
+}
+
+#[tokio::test]
+async fn a_tool_that_dies_or_floods_gives_nothing_and_takes_nobody_along() {
+    for name in ["die", "flood"] {
+        let tools = tools(GENEROUS).await;
+        assert_eq!(tools.call(name, "{}").await, None);
+        assert_eq!(tools.call("echo", "{}").await, None, "it is gone");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_started_is_told() {
+    let server = |name: &str, command: &[&str]| ToolServer {
+        name: name.to_owned(),
+        command: command.iter().map(|part| (*part).to_owned()).collect(),
+    };
+    let servers = [server("none", &["steadfast-no-such-program"]), server("mute", &["true"])];
+    let (tools, problems) = Tools::connect(&servers, GENEROUS).await;
+    assert!(tools.list().is_empty());
+    assert!(problems[0].starts_with("the tools of `none` cannot be used: cannot run `steadfast-no-such-program`"));
+    assert_eq!(problems[1], "the tools of `mute` cannot be used: it ended before it said hello");
+}

@@ -1,0 +1,164 @@
+//! Databases that are away, locked, full or killed: traffic goes on, and the store catches up.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::{Connection as _, Executor as _};
+use steadfast_stage::{Folder, Postgres};
+use steadfast_store::{Address, Error, Expected, Options, PutError, Store};
+
+use crate::child::Writing;
+use crate::story::{NOON, Story};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn open(address: Address) -> Store {
+    Store::open(Options::new(address, 30)).unwrap()
+}
+
+fn feed(store: &Store, from: i64, count: i64) {
+    for number in from..from + count {
+        let story = Story::of(&format!("req_{number}"), "acme", NOON + number).attempt("claude").served();
+        store.feed(&Arc::from(story));
+    }
+}
+
+async fn has_caught_up(store: &Store, requests: u64) {
+    assert!(store.flush(PATIENCE).await, "{:?}", store.health());
+    let (health, audit) = (store.health(), store.audit().await.unwrap());
+    assert_eq!((health.is_reached, health.lost, audit.requests), (true, 0, requests), "{health:?} {audit:?}");
+    assert_eq!((audit.requests, audit.events), (audit.requests_summed, audit.events_summed));
+}
+
+async fn is_refused(store: &Store) {
+    let put = store.put("setting", "a", serde_json::json!(1), Expected::Anything).await;
+    assert!(matches!(&put, Err(PutError::Store(Error::Away(_)))), "{put:?}: nobody could have kept it");
+}
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_yet_costs_nothing_once_it_can() {
+    let folder = Folder::new();
+    std::fs::write(folder.join("in-the-way"), "").unwrap();
+    let store = open(Address::sqlite(folder.join("in-the-way/store.db").display().to_string()));
+    feed(&store, 0, 50);
+    is_refused(&store).await;
+    assert!(store.health().trouble.unwrap().contains("cannot make the folder"));
+    std::fs::remove_file(folder.join("in-the-way")).unwrap();
+    has_caught_up(&store, 50).await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_left_as_it_is() {
+    let folder = Folder::new();
+    let file = folder.join("store.db");
+    std::fs::write(&file, "my holiday notes ".repeat(100)).unwrap();
+    let store = open(Address::sqlite(file.display().to_string()));
+    feed(&store, 0, 1);
+    is_refused(&store).await;
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("my holiday notes"));
+    std::fs::remove_file(&file).unwrap();
+    has_caught_up(&store, 1).await;
+}
+
+#[tokio::test]
+async fn a_file_that_somebody_else_holds_is_waited_for() {
+    let folder = Folder::new();
+    let file = folder.join("store.db").display().to_string();
+    let store = open(Address::sqlite(file.clone()));
+    feed(&store, 0, 10);
+    has_caught_up(&store, 10).await;
+    let mut other = sqlx::SqliteConnection::connect(&format!("sqlite:{file}")).await.unwrap();
+    other.execute("BEGIN EXCLUSIVE").await.unwrap();
+    feed(&store, 10, 10);
+    is_refused(&store).await;
+    until("the trouble is said", || !store.health().is_reached).await;
+    other.execute("COMMIT").await.unwrap();
+    has_caught_up(&store, 20).await;
+    store.put("setting", "a", serde_json::json!(1), Expected::Nothing).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_full_disk_stops_nobody_and_what_waited_is_written_when_there_is_room() {
+    let folder = Folder::new();
+    let file = folder.join("store.db").display().to_string();
+    // No file of that process may grow beyond 2 MB, and being told so must not kill it.
+    let before = ["sh", "-c", "trap '' XFSZ; ulimit -f 4096; exec \"$@\"", "sh"];
+    let mut writing = Writing::start(&before, &file);
+    let mut says = |word: &str| {
+        let lines = writing.lines.by_ref().map_while(Result::ok);
+        lines.filter(|line| line.ends_with(';')).find(|line| line.starts_with(word)).unwrap()
+    };
+    says("ok");
+    let away = says("away");
+    assert!(away.contains("full") || away.contains("I/O"), "{away}");
+    let pid = writing.process.id().to_string();
+    let lifted = Command::new("prlimit").args(["--pid", &pid, "--fsize=unlimited"]).status().unwrap();
+    assert!(lifted.success());
+    let mut says = |word: &str| {
+        let lines = writing.lines.by_ref().map_while(Result::ok);
+        lines.filter(|line| line.ends_with(';')).find(|line| line.starts_with(word)).unwrap()
+    };
+    let written = |line: &str| line.trim_end_matches(';').rsplit(' ').next().unwrap().parse::<u64>().unwrap();
+    let first = written(&says("ok"));
+    while written(&says("ok")) < first + 1000 {}
+    writing.kill();
+    let store = open(Address::sqlite(file));
+    let audit = store.audit().await.unwrap();
+    assert_eq!((audit.requests, audit.events), (audit.requests_summed, audit.events_summed));
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_and_started_again_loses_nothing() {
+    let mut server = Postgres::start();
+    let store = open(Address::postgres(server.database()));
+    feed(&store, 0, 10);
+    has_caught_up(&store, 10).await;
+    store.put("setting", "before", serde_json::json!(1), Expected::Nothing).await.unwrap();
+    server.kill();
+    feed(&store, 10, 10);
+    is_refused(&store).await;
+    until("the trouble is said", || !store.health().is_reached).await;
+    server.resume();
+    has_caught_up(&store, 20).await;
+    assert!(store.document("setting", "before").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_at_the_start_is_found_later() {
+    let mut server = Postgres::start();
+    let address = server.database();
+    server.kill();
+    let store = open(Address::postgres(address));
+    feed(&store, 0, 10);
+    is_refused(&store).await;
+    server.resume();
+    has_caught_up(&store, 10).await;
+}
+
+#[tokio::test]
+async fn what_does_not_fit_in_memory_is_lost_and_counted() {
+    let folder = Folder::new();
+    std::fs::write(folder.join("in-the-way"), "").unwrap();
+    let store = open(Address::sqlite(folder.join("in-the-way/store.db").display().to_string()));
+    let batch: Arc<[_]> = Story::of("req_big", "acme", NOON).attempt(&"m".repeat(100_000)).served().into();
+    let fed = 1000 * batch.len() as u64;
+    for _ in 0..1000 {
+        store.feed(&batch);
+        tokio::task::yield_now().await;
+    }
+    until("something is lost", || store.health().lost > 0).await;
+    std::fs::remove_file(folder.join("in-the-way")).unwrap();
+    assert!(store.flush(PATIENCE).await, "{:?}", store.health());
+    let (health, audit) = (store.health(), store.audit().await.unwrap());
+    assert_eq!(health.lost + health.written, fed, "{health:?}");
+    assert_eq!((audit.events, audit.events_summed), (health.written, health.written));
+}

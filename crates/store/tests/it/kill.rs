@@ -1,0 +1,49 @@
+//! Killed at any moment, nothing acknowledged is lost and all counts agree.
+//!
+//! `STEADFAST_KILLS=200 cargo test -p steadfast-store --test it kill` kills more often.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use steadfast_stage::Folder;
+use steadfast_store::{Address, Options, Store};
+
+use crate::child::Writing;
+
+const KILLS: u32 = 5;
+
+#[tokio::test]
+async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
+    let folder = Folder::new();
+    let file = folder.join("store.db").display().to_string();
+    let kills = std::env::var("STEADFAST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(KILLS);
+    let mut requests = 0;
+    for round in 0..kills {
+        let mut writing = Writing::start(&[], &file);
+        // The first line says that it has begun; the moment of death is chance.
+        let first = writing.lines.by_ref().map_while(Result::ok).find(|line| line.ends_with(';'));
+        let moment = RandomState::new().hash_one(round) % 400;
+        std::thread::sleep(Duration::from_millis(moment));
+        let said: Vec<String> = first.into_iter().chain(writing.kill()).collect();
+        assert!(!said.is_empty(), "round {round}: it said nothing");
+
+        let store = Store::open(Options::new(Address::sqlite(&file), 30)).unwrap();
+        for line in &said {
+            let words: Vec<&str> = line.trim_end_matches(';').split(' ').collect();
+            let ["ok", name, version, number, _] = words[..] else { panic!("round {round}: {line}") };
+            let document = store.document("setting", name).await.unwrap();
+            let document = document.unwrap_or_else(|| panic!("round {round}: {line} was acknowledged and is lost"));
+            let stored = document.body.as_ref().and_then(|body| body["number"].as_u64()).unwrap();
+            let (version, number): (i64, u64) = (version.parse().unwrap(), number.parse().unwrap());
+            assert!(document.version >= version && stored >= number, "round {round}: {line}, but {document:?}");
+        }
+        let audit = store.audit().await.unwrap();
+        assert_eq!(audit.requests, audit.requests_summed, "round {round}, {moment} ms: {audit:?}");
+        assert_eq!(audit.failures, audit.failures_summed, "round {round}, {moment} ms: {audit:?}");
+        assert_eq!(audit.events, audit.events_summed, "round {round}, {moment} ms: {audit:?}");
+        assert!(audit.requests >= requests, "round {round}: requests went away: {audit:?}");
+        requests = audit.requests;
+        store.close().await;
+    }
+    assert!(requests > 0, "some of it is written");
+}

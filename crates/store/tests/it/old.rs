@@ -1,0 +1,84 @@
+//! Stores of before: old schemas are brought up, newer ones left alone, old rows go.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::{Connection as _, Executor as _};
+use steadfast_stage::Folder;
+use steadfast_store::{Address, Filter, Options, Paging, Store};
+
+use crate::story::{NOON, Story};
+
+/// A store of schema 1 with a request, a session, an alert and a policy in it, as `sqlite3 .dump` wrote it.
+const SCHEMA_1: &str = include_str!("../fixtures/schema-1.sql");
+
+async fn load(folder: &Folder, dump: &'static str) -> String {
+    let file = folder.join("store.db").display().to_string();
+    let mut connection = sqlx::SqliteConnection::connect(&format!("sqlite:{file}?mode=rwc")).await.unwrap();
+    connection.execute(sqlx::raw_sql(dump)).await.unwrap();
+    connection.close().await.unwrap();
+    file
+}
+
+#[tokio::test]
+async fn a_store_of_schema_1_opens_with_everything_in_it() {
+    let folder = Folder::new();
+    let file = load(&folder, SCHEMA_1).await;
+    let store = Store::open(Options::new(Address::sqlite(file), 3650)).unwrap();
+    let page = store.requests(Filter::default(), Paging::default()).await.unwrap();
+    assert_eq!(page.items[0].request, "req_old");
+    assert_eq!(store.records("req_old").await.unwrap().len(), 6);
+    assert_eq!(store.document("policy", "global").await.unwrap().unwrap().version, 1);
+    assert!(store.session("s1", None).await.unwrap().is_some());
+    store.feed(&Arc::from(Story::of("req_new", "acme", NOON).attempt("claude").served()));
+    assert!(store.flush(Duration::from_secs(10)).await);
+    let audit = store.audit().await.unwrap();
+    assert_eq!((audit.requests, audit.requests_summed), (2, 2));
+}
+
+#[tokio::test]
+async fn a_store_of_a_newer_program_is_left_alone_and_named() {
+    let folder = Folder::new();
+    let file = load(
+        &folder,
+        "CREATE TABLE steadfast_schema (version BIGINT NOT NULL); INSERT INTO steadfast_schema VALUES (999);",
+    )
+    .await;
+    let store = Store::open(Options::new(Address::sqlite(file), 30)).unwrap();
+    let error = store.requests(Filter::default(), Paging::default()).await.unwrap_err();
+    assert!(error.to_string().contains("schema 999, written by a newer Steadfast"), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_older_than_it_is_kept_goes_and_its_space_too() {
+    let folder = Folder::new();
+    let file = folder.join("store.db").display().to_string();
+    let store = Store::open(Options::new(Address::sqlite(&file), 36_500)).unwrap();
+    let long_ago = NOON - 400 * 24 * 60 * 60 * 1000;
+    for number in 0..3000 {
+        let story = Story::of(&format!("req_{number}"), "acme", long_ago + number).session("old").attempt("claude");
+        store.feed(&Arc::from(story.fails(steadfast_core::kind::FailureKind::Timeout, "late").gives_up()));
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    store.feed(&Arc::from(Story::of("req_new", "acme", now).attempt("claude").served()));
+    assert!(store.flush(Duration::from_secs(20)).await);
+    assert_eq!(store.audit().await.unwrap().requests, 3001);
+    store.close().await;
+    let before = std::fs::metadata(&file).unwrap().len();
+
+    let store = Store::open(Options::new(Address::sqlite(&file), 30)).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let audit = store.audit().await.unwrap();
+        if (audit.requests, audit.requests_summed, audit.failures) == (1, 1, 0) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{audit:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(store.session("old", None).await.unwrap().is_none());
+    while std::fs::metadata(&file).unwrap().len() >= before / 2 {
+        assert!(Instant::now() < deadline, "the file stays as large as it was");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

@@ -1,0 +1,437 @@
+//! One attempt: an agent is started with a model, watched to its end, and judged.
+
+use std::ffi::OsString;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use steadfast_config::AgentOutput;
+use steadfast_core::classify::Classifier;
+use steadfast_core::context::{FailedAttempt, PartLimits, retry_note, retry_prompt};
+use steadfast_core::time::Words;
+use steadfast_core::{Evidence, Exit, Failure, FailureKind, Surface, Transport};
+use steadfast_engine::Clock;
+use tokio::sync::watch;
+
+use crate::adapter::{Complaint, End, Reader, Told};
+use crate::fleet::{Crew, Fleet};
+use crate::process::output::{Stream, Tail, Taker};
+use crate::process::{self, CannotRun, Copy, Ended, EndedBy, GRACE, InPane, Launch, Limits, Stop};
+use crate::task::{Conversation, LastFailure, Memory, Task, seconds};
+use crate::template::{Values, fill, fill_text};
+
+/// A task that is longer is not put into a variable: all of them together may not be long either.
+const VARIABLE_BYTES_MAX: usize = 64 * 1024;
+
+/// What is kept of the end of the output for the next attempt and for people.
+const OUTPUT_BYTES_MAX: usize = 4 * 1024;
+
+/// What came of an attempt.
+#[derive(Debug)]
+pub(crate) struct Attempted {
+    pub(crate) verdict: Verdict,
+    pub(crate) told: Told,
+    /// The end of what it wrote.
+    pub(crate) output: String,
+    /// The conversation that goes on, where there is one.
+    pub(crate) conversation: Option<Conversation>,
+}
+
+/// Whether the work was done.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    Done,
+    Failed(Failure),
+    /// Somebody stopped it.
+    Stopped,
+}
+
+/// What one attempt is made of.
+pub(crate) struct Attempting<'a> {
+    pub(crate) fleet: &'a Fleet,
+    pub(crate) task: &'a Task,
+    pub(crate) crew: &'a Crew,
+    pub(crate) memory: &'a Memory,
+    /// Tell it what failed before.
+    pub(crate) with_context: bool,
+    /// Which one over all runs.
+    pub(crate) number: u32,
+    pub(crate) deadline: tokio::time::Instant,
+    pub(crate) session: &'a str,
+}
+
+/// Output as it comes: the end of it, and what the agent tells by it.
+struct Watched {
+    reader: Reader,
+    tail: Tail,
+    errors: Tail,
+}
+
+/// The files of one attempt, gone with it.
+struct Files(Option<PathBuf>);
+
+impl Attempting<'_> {
+    /// Makes it.
+    pub(crate) async fn make(&self, copy: Option<&Copy>, stop: &mut watch::Receiver<Stop>) -> Attempted {
+        let (launch, conversation, _files) = match self.launch() {
+            Ok(ready) => ready,
+            Err(error) => return self.not_run(&error),
+        };
+        let agent = &self.crew.agent;
+        let timeout = self.task.timeout.map_or(agent.timeout, seconds);
+        let limits = Limits {
+            deadline: self.deadline.min(tokio::time::Instant::now() + timeout),
+            silence: self.task.silence.map_or(agent.silence, seconds),
+            grace: GRACE,
+        };
+        let mut watched = Watched { reader: Reader::new(agent.output), tail: Tail::default(), errors: Tail::default() };
+        let ended = match process::run(&launch, limits, &mut watched, copy, stop).await {
+            Ok(ended) => ended,
+            Err(error) => return self.not_run(&error),
+        };
+        let Watched { reader, tail, errors } = watched;
+        let told = reader.finish();
+        let judge = Judge {
+            classifier: &self.fleet.classifier,
+            clock: self.fleet.clock,
+            crew: self.crew,
+            strict: self.task.command.is_empty() && agent.output != AgentOutput::Text,
+            told: &told,
+            tail: &tail,
+            errors: &errors,
+            limits: (timeout, limits.silence),
+        };
+        let verdict = judge.judge(ended);
+        let begun = told.session.clone().or_else(|| told.structured.then_some(conversation));
+        let conversation = begun.filter(|_| !agent.resume.is_empty());
+        let agent = self.crew.agent_name.clone();
+        Attempted {
+            verdict,
+            conversation: conversation.map(|id| Conversation { agent, id }),
+            output: last_words(&tail),
+            told,
+        }
+    }
+
+    /// A program that cannot be started is wrong, and not unlucky.
+    fn not_run(&self, error: &CannotRun) -> Attempted {
+        use std::io::ErrorKind::{NotFound, PermissionDenied};
+        let kind = match error.source.kind() {
+            NotFound | PermissionDenied => FailureKind::InvalidRequest,
+            _ => FailureKind::ProcessDied,
+        };
+        let message = format!("{error}: {}", error.source);
+        let failure = Failure { message, ..Failure::new(kind, "process.cannot_run") };
+        Attempted {
+            verdict: Verdict::Failed(failure),
+            told: Told::default(),
+            output: String::new(),
+            conversation: self.memory.conversation.clone(),
+        }
+    }
+
+    /// The command for this agent, model and attempt, and the conversation it begins or goes on with.
+    fn launch(&self) -> Result<(Launch, String, Files), CannotRun> {
+        let Self { fleet, task, crew, memory, .. } = self;
+        let agent = &crew.agent;
+        let known = memory.conversation.as_ref().filter(|known| known.agent == crew.agent_name);
+        let resumed = known.filter(|_| !agent.resume.is_empty());
+        let conversation = resumed.map_or_else(uuid, |known| known.id.clone());
+        let prompt = self.prompt(resumed.is_some());
+        let mark = format!("{}.{}.{}", fleet.id, task.id, self.number);
+        let files = self.files(&mark, &prompt)?;
+        let task_file = files.task_file();
+        let gateway = self.gateway();
+        let attempt = self.number.to_string();
+        let project = task.project.as_deref().unwrap_or(steadfast_config::DEFAULT_PROJECT);
+        let pairs = vec![
+            ("task", prompt.as_str()),
+            ("task_file", task_file.as_str()),
+            ("model", crew.model.as_str()),
+            ("label", task.label.as_str()),
+            ("session", conversation.as_str()),
+            ("project", project),
+            ("attempt", attempt.as_str()),
+            ("gateway", gateway.as_deref().unwrap_or_default()),
+        ];
+        let mut values = Values { pairs, arguments: &[] };
+        let pointed = gateway.iter().flat_map(|_| &agent.gateway.arguments).map(|part| fill_text(part, &values));
+        let arguments: Vec<String> = pointed.chain(task.arguments.iter().cloned()).collect();
+        values.arguments = &arguments;
+        let template = if resumed.is_some() { &agent.resume } else { &agent.command };
+        let mut parts = fill(template, &values).into_iter();
+        let program = parts.next().unwrap_or_default();
+        let mut environment = self.environment(&values, &files);
+        if gateway.is_some() {
+            let set = agent.gateway.environment.iter().map(|(name, value)| (name.clone(), fill_text(value, &values)));
+            environment.extend(set);
+            let unset = agent.gateway.defaults.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+            environment.extend(unset.cloned());
+        }
+        environment.extend(agent.environment.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())));
+        let launch = Launch {
+            program: OsString::from(program),
+            arguments: parts.map(OsString::from).collect(),
+            environment,
+            folder: task.folder.clone(),
+            pane: task.tmux.then(|| InPane { name: pane_name(&task.id), folder: files.folder(&fleet.folder, &mark) }),
+            mark,
+            thorough: agent.output != AgentOutput::Text,
+        };
+        Ok((launch, conversation, files))
+    }
+
+    /// What the agent is told: its task, what went wrong with it before, or both.
+    fn prompt(&self, resumed: bool) -> String {
+        let task = self.task.task.as_str();
+        let Some(LastFailure { kind, message, output }) = &self.memory.failure else { return task.to_owned() };
+        let failed = FailedAttempt { request: task, kind: Some(*kind), message, trace: "", output };
+        let limits = PartLimits::default();
+        match (resumed, self.with_context) {
+            // The conversation holds the task and what was done.
+            (true, true) => retry_note(&failed, limits),
+            (true, false) => {
+                format!("The previous run was interrupted ({message}). Continue the task where you left off.")
+            }
+            (false, true) if !task.is_empty() => retry_prompt(&failed, limits),
+            (false, _) => task.to_owned(),
+        }
+    }
+
+    /// Where this task's model calls go: its project and session are in the path, so that what happens to them there
+    /// and what happens to it here are one story.
+    fn gateway(&self) -> Option<String> {
+        let base = self.fleet.gateway.as_deref()?;
+        let project = self.task.project.as_deref().filter(|name| *name != steadfast_config::DEFAULT_PROJECT);
+        let project = project.map(|name| format!("/p/{}", encoded(name))).unwrap_or_default();
+        Some(format!("{base}{project}/s/{}", encoded(self.session)))
+    }
+
+    /// What any command can know of itself.
+    fn environment(&self, values: &Values<'_>, files: &Files) -> Vec<(String, String)> {
+        let Self { task, crew, memory, .. } = self;
+        let own = ["model", "label", "session", "project", "attempt", "gateway"];
+        let known = values.pairs.iter().filter(|(name, value)| own.contains(name) && !value.is_empty());
+        let mut environment: Vec<(String, String)> =
+            known.map(|(name, value)| (format!("STEADFAST_{}", name.to_uppercase()), (*value).to_owned())).collect();
+        let mut set = |name: &str, value: &str| environment.push((name.to_owned(), value.to_owned()));
+        set("STEADFAST_TASK_ID", &task.id);
+        let prompt = values.pairs.iter().find(|(name, _)| *name == "task").map_or("", |(_, prompt)| *prompt);
+        if !prompt.is_empty() && prompt.len() <= VARIABLE_BYTES_MAX && !prompt.contains('\0') {
+            set("STEADFAST_TASK", prompt);
+        }
+        if let Some(folder) = &files.0 {
+            set("STEADFAST_TASK_FILE", &files.task_file());
+            if crew.agent.output != AgentOutput::Text {
+                // opencode leaves 5 MB there with every run, Gemini CLI its reports of errors (agents.md 5).
+                set("TMPDIR", &folder.join("tmp").display().to_string());
+            }
+        }
+        if let Some(failure) = &memory.failure {
+            set("STEADFAST_FAILURE", failure.kind.as_str());
+            set("STEADFAST_FAILURE_MESSAGE", &failure.message.replace('\0', " "));
+        }
+        if crew.agent.output != AgentOutput::Text {
+            set("NO_COLOR", "1");
+        }
+        environment
+    }
+
+    fn files(&self, mark: &str, prompt: &str) -> Result<Files, CannotRun> {
+        if prompt.is_empty() && !self.task.tmux {
+            return Ok(Files(None));
+        }
+        let folder = self.fleet.folder.join(mark);
+        let write = || {
+            fs::create_dir_all(folder.join("tmp"))?;
+            fs::write(folder.join("task.txt"), prompt)
+        };
+        let files = Files(Some(folder.clone()));
+        let program = self.crew.agent_name.clone();
+        write().map_err(|source| CannotRun { program, source })?;
+        Ok(files)
+    }
+}
+
+impl Files {
+    fn folder(&self, usual: &Path, mark: &str) -> PathBuf {
+        self.0.clone().unwrap_or_else(|| usual.join(mark))
+    }
+
+    fn task_file(&self) -> String {
+        self.0.as_deref().map(|folder| folder.join("task.txt").display().to_string()).unwrap_or_default()
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.0
+            && let Err(error) = remove(folder)
+        {
+            tracing::debug!(%error, folder = %folder.display(), "cannot remove the files of an attempt");
+        }
+    }
+}
+
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+impl Taker for Watched {
+    fn take(&mut self, stream: Stream, piece: &[u8]) -> ControlFlow<()> {
+        self.tail.push(piece);
+        match stream {
+            Stream::Out => self.reader.push(piece),
+            Stream::Err => self.errors.push(piece),
+        }
+        if self.reader.told().loops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Everything an attempt is judged by.
+struct Judge<'a> {
+    classifier: &'a Classifier,
+    clock: Clock,
+    crew: &'a Crew,
+    /// It was asked for events, so it must say that it is done.
+    strict: bool,
+    told: &'a Told,
+    tail: &'a Tail,
+    errors: &'a Tail,
+    /// What one attempt may take, and how long it may be silent.
+    limits: (Duration, Duration),
+}
+
+impl Judge<'_> {
+    fn judge(&self, ended: Ended) -> Verdict {
+        let clean = ended.exit == Exit::Code(0);
+        match (ended.by, &self.told.end) {
+            (EndedBy::Stopped, _) => Verdict::Stopped,
+            (EndedBy::Silence, _) => self.late(format!("it wrote nothing for {}", Words(self.limits.1))),
+            (EndedBy::Deadline, _) => self.late(format!("it was not done after {}", Words(self.limits.0))),
+            (EndedBy::Itself, Some(End::Done)) if clean => Verdict::Done,
+            (EndedBy::Itself | EndedBy::Circles, Some(End::Failed(complaint))) => {
+                self.complained(complaint, ended.exit)
+            }
+            (EndedBy::Circles, _) => self.unfinished(ended.exit, "it went round in circles"),
+            (EndedBy::Itself, Some(End::Done)) => self.unfinished(ended.exit, "it said that it was done, and failed"),
+            (EndedBy::Itself, None) if self.told.structured => {
+                self.unfinished(ended.exit, "it ended without saying that it was done")
+            }
+            (EndedBy::Itself, None) if clean && self.strict && self.tail.is_blank() => {
+                let message = "it ended without a word".to_owned();
+                Verdict::Failed(Failure { message, ..Failure::new(FailureKind::BadOutput, "agent.silent") })
+            }
+            (EndedBy::Itself, None) if clean => Verdict::Done,
+            (EndedBy::Itself, None) => self.by_output(ended.exit),
+        }
+    }
+
+    /// The agent named the failure itself.
+    fn complained(&self, complaint: &Complaint, exit: Exit) -> Verdict {
+        let mut failure = self.classify(complaint.message.as_bytes(), complaint.status, Some(exit), None);
+        if failure.kind == FailureKind::Unknown && !self.errors.is_blank() {
+            let more = self.classify(&self.errors.to_vec(), complaint.status, Some(exit), None);
+            failure = Failure { message: failure.message, ..more };
+        }
+        if failure.message.is_empty() {
+            failure.message.clone_from(&complaint.message);
+        }
+        Verdict::Failed(failure)
+    }
+
+    /// It ended, and said neither that it was done nor why not.
+    fn unfinished(&self, exit: Exit, message: &str) -> Verdict {
+        let complaint = self.told.complaint.clone().unwrap_or_default();
+        let mut body = complaint.message.into_bytes();
+        body.push(b'\n');
+        body.extend(self.errors.to_vec());
+        let failure = self.classify(&body, complaint.status, Some(exit), None);
+        let kind = if failure.kind == FailureKind::Unknown { FailureKind::ProcessDied } else { failure.kind };
+        let message = match failure.message.as_str() {
+            "" => format!("{message} ({})", exit_words(exit)),
+            said => format!("{message} ({}): {said}", exit_words(exit)),
+        };
+        Verdict::Failed(Failure { kind, message, ..failure })
+    }
+
+    fn by_output(&self, exit: Exit) -> Verdict {
+        let mut failure = self.classify(&self.tail.to_vec(), None, Some(exit), None);
+        if failure.message.is_empty() {
+            failure.message = exit_words(exit);
+        }
+        Verdict::Failed(failure)
+    }
+
+    /// We ended it. What it last complained about tells more than that, where it did.
+    fn late(&self, message: String) -> Verdict {
+        let complaint = self.told.complaint.as_ref();
+        let body = complaint.map_or_else(|| self.errors.to_vec(), |complaint| complaint.message.clone().into_bytes());
+        let status = complaint.and_then(|complaint| complaint.status);
+        let failure = self.classify(&body, status, None, Some(Transport::ResponseTimeout));
+        let message = match failure.message.as_str() {
+            "" => message,
+            said => format!("{message}; its last words: {said}"),
+        };
+        Verdict::Failed(Failure { message, ..failure })
+    }
+
+    fn classify(&self, body: &[u8], status: Option<u16>, exit: Option<Exit>, transport: Option<Transport>) -> Failure {
+        let evidence = Evidence {
+            provider: Some(&self.crew.agent_name),
+            surface: Surface::Process,
+            status,
+            headers: &[],
+            body,
+            transport,
+            exit,
+            now: Some(self.clock.wall()),
+        };
+        self.classifier.classify_task(&evidence)
+    }
+}
+
+/// An end in words.
+pub(crate) fn exit_words(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("signal {signal}"),
+        Exit::OutOfMemory => "killed for want of memory".to_owned(),
+    }
+}
+
+fn last_words(tail: &Tail) -> String {
+    let bytes = tail.to_vec();
+    let text = String::from_utf8_lossy(&bytes);
+    let from = text.ceil_char_boundary(text.len().saturating_sub(OUTPUT_BYTES_MAX));
+    text[from..].to_owned()
+}
+
+/// What a task's tmux session is called. Points and colons mean something else there.
+pub fn pane_name(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect()
+}
+
+/// A name as a part of a path.
+fn encoded(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => text.push(char::from(byte)),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+/// A random id in the form that agents ask for.
+pub(crate) fn uuid() -> String {
+    let bits = fastrand::u128(..);
+    let versioned = bits & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{versioned:032x}");
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

@@ -1,0 +1,253 @@
+//! What the tasks of one supervisor share: the configuration, and what is known of each agent with each model.
+//!
+//! To a task, an agent with a model is an endpoint: it has a breaker, an allowance of retries, and may rest when its
+//! quota is used up. Where the agent's calls go is the gateway's business, and seen there.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use steadfast_config::{Agent, Config, Dialect};
+use steadfast_core::classify::Classifier;
+use steadfast_core::cost::Price;
+use steadfast_core::policy::Policy;
+use steadfast_core::recovery::{Face, Plan};
+use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Needs, Route, Served};
+use steadfast_core::world::{Endpoint, Project, Session, Turn, World};
+use steadfast_engine::Clock;
+
+use crate::services::Services;
+use crate::task::{Memory, Task, seconds};
+
+/// Endpoints are remembered up to this many: tasks choose the names.
+const ENDPOINTS_MAX: usize = 4096;
+
+/// How long a run of a task may take with all its attempts.
+pub const DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What tasks share.
+#[derive(Debug)]
+pub struct Fleet {
+    /// Unique to this supervisor: its processes are recognised by it.
+    pub id: String,
+    /// What is configured.
+    pub config: Arc<Config>,
+    /// Where the gateway is, where it runs: without a slash at the end.
+    pub gateway: Option<String>,
+    /// Where attempts have their files.
+    pub folder: PathBuf,
+    /// What agents need beside models.
+    pub services: Services,
+    pub(crate) classifier: Classifier,
+    pub(crate) clock: Clock,
+    endpoints: Mutex<HashMap<String, Arc<Endpoint>>>,
+    projects: Mutex<HashMap<String, Arc<Project>>>,
+}
+
+/// Why a task cannot even be planned.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The classification rules do not compile.
+    #[error(transparent)]
+    Rules(#[from] steadfast_core::classify::RuleError),
+    /// It says something that cannot be.
+    #[error("the task `{label}`: {problem}")]
+    Task {
+        /// Which task.
+        label: String,
+        /// What.
+        problem: String,
+    },
+}
+
+/// A task with everything it needs to begin.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    pub(crate) world: Arc<World>,
+    /// The agent and model at each place of the chain.
+    pub(crate) crew: Vec<Crew>,
+}
+
+/// An agent with a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Crew {
+    /// What people call it: the model, `agent:model` where the chain says so, or the agent alone.
+    pub(crate) name: String,
+    pub(crate) agent_name: String,
+    pub(crate) agent: Agent,
+    /// Empty where it is left to the agent.
+    pub(crate) model: String,
+}
+
+impl Fleet {
+    /// A supervisor that has run nothing yet.
+    pub fn new(config: Arc<Config>, gateway: Option<String>, folder: PathBuf) -> Result<Self, PlanError> {
+        let (id, clock) = (format!("{:016x}", fastrand::u64(..)), Clock::start());
+        Ok(Self {
+            services: Services::new(&config, id.clone(), clock),
+            classifier: Classifier::with_rules(&config.rules)?,
+            id,
+            clock,
+            endpoints: Mutex::default(),
+            projects: Mutex::default(),
+            config,
+            gateway,
+            folder,
+        })
+    }
+
+    /// Says whether a task could be run, without running it.
+    pub fn check(&self, task: &Task) -> Result<(), PlanError> {
+        self.plan(task, &Memory::default()).map(drop)
+    }
+
+    pub(crate) fn plan(&self, task: &Task, memory: &Memory) -> Result<Planned, PlanError> {
+        let wrong = |problem: String| PlanError::Task { label: task.label.clone(), problem };
+        if let Some(problem) = task.problem() {
+            return Err(wrong(problem));
+        }
+        let configured = match task.project.as_deref() {
+            Some(name) if !self.config.projects.contains_key(name) => {
+                return Err(wrong(format!("there is no project `{name}`")));
+            }
+            name => self.config.project(name),
+        };
+        let policy = self.policy(task, &configured.policy).map_err(wrong)?;
+        let own = self.crew(task, task.model.as_deref().unwrap_or_default()).map_err(wrong)?;
+        let mut crew = vec![own];
+        for entry in self.chain(task, configured) {
+            crew.push(self.crew(task, &entry).map_err(wrong)?);
+        }
+        let models: Vec<Model> = crew.iter().enumerate().map(|(index, crew)| self.model(crew, index)).collect();
+        let chain: Vec<Arc<str>> = models.iter().skip(1).map(|model| Arc::clone(&model.name)).collect();
+        let catalogue = Catalogue::new(models.iter().cloned(), Vec::new());
+        let primary = Arc::new(models[0].clone());
+        let route = catalogue.route(&primary, Some(&chain), policy.vendor_boundary);
+        let route: Route = route.map_err(|error| wrong(error.to_string()))?;
+        let crew: Vec<Crew> = crew.into_iter().take(route.chain().len()).collect();
+        let endpoints = crew.iter().map(|crew| self.endpoint(crew, &policy)).collect();
+        let session = Session::new(task.budget_usd.map(usd_micros).or(configured.usd_micros_per_session));
+        session.spend.settle(0, memory.usd_micros);
+        let plan = Plan {
+            policy,
+            route: Arc::new(route),
+            needs: Needs::default(),
+            face: Face::TASK,
+            project: self.project(configured),
+            session: Arc::new(session),
+            turn: Turn::New,
+            time_limit: None,
+            restarts_used: memory.restarts,
+            seed: fastrand::u64(..),
+        };
+        Ok(Planned { plan, world: Arc::new(World::sharing(endpoints)), crew })
+    }
+
+    /// The policy with what this task wishes for itself.
+    fn policy(&self, task: &Task, usual: &Arc<Policy>) -> Result<Arc<Policy>, String> {
+        let named = match &task.policy {
+            None => usual,
+            Some(name) => self.config.policies.get(name).ok_or_else(|| {
+                let known: Vec<&str> = self.config.policies.keys().map(String::as_str).collect();
+                format!("there is no policy `{name}`; there are {}", known.join(", "))
+            })?,
+        };
+        let mut policy = Policy::clone(named);
+        if task.max_retries.is_some() || task.retry_delay.is_some() {
+            let delay = seconds(task.retry_delay.unwrap_or(5.0));
+            policy = policy.with_retries(task.max_retries.unwrap_or(3), delay);
+        }
+        if self.gateway.is_some() && task.command.is_empty() {
+            policy = policy.behind_gateway();
+        }
+        // The policy's deadline is that of a model call.
+        policy.deadline = task.deadline.map_or(DEADLINE, seconds).min(steadfast_core::policy::limits::DEADLINE);
+        Ok(Arc::new(policy))
+    }
+
+    /// Where the task may fall back to. Behind the gateway the configured chain has been walked there, call by call.
+    fn chain(&self, task: &Task, project: &steadfast_config::Project) -> Vec<String> {
+        if let Some(chain) = &task.chain {
+            let own = task.model.as_deref().unwrap_or_default();
+            // An order that names the model itself is meant to begin there.
+            return chain.iter().filter(|entry| *entry != own).cloned().collect();
+        }
+        let Some(model) = task.model.as_deref().filter(|_| self.gateway.is_none()) else { return Vec::new() };
+        let route = self.config.route(project, model, Dialect::OpenAi);
+        route.chain().iter().skip(1).map(|model| model.name.to_string()).collect()
+    }
+
+    /// The agent and model of an entry: `model`, or `agent:model` where such an agent is known.
+    fn crew(&self, task: &Task, entry: &str) -> Result<Crew, String> {
+        if let Some((name, model)) = entry.split_once(':')
+            && let Some(agent) = self.config.agents.get(name)
+        {
+            let (name, model) = (name.to_owned(), model.to_owned());
+            return Ok(Crew { name: entry.to_owned(), agent_name: name, agent: agent.clone(), model });
+        }
+        let model = entry.to_owned();
+        if !task.command.is_empty() {
+            let program = &task.command[0];
+            let agent_name = program.rsplit('/').next().unwrap_or(program).to_owned();
+            let known = self.config.agents.get(&agent_name).cloned().or_else(|| Agent::of_program(program));
+            let agent = known.unwrap_or_else(|| Agent::command(Vec::new()));
+            let agent = Agent { command: task.command.clone(), resume: Vec::new(), ..agent };
+            let name = if model.is_empty() { agent_name.clone() } else { model.clone() };
+            return Ok(Crew { name, agent_name, agent, model });
+        }
+        let agent = self.config.agents.get(&task.agent).cloned().ok_or_else(|| {
+            let known: Vec<&str> = self.config.agents.keys().map(String::as_str).collect();
+            format!("there is no agent `{}`; there are {}", task.agent, known.join(", "))
+        })?;
+        let name = if model.is_empty() { task.agent.clone() } else { model.clone() };
+        Ok(Crew { name, agent_name: task.agent.clone(), agent, model })
+    }
+
+    fn model(&self, crew: &Crew, index: usize) -> Model {
+        let known = self.config.catalogue.model(&crew.model).map(|model| Model::clone(model));
+        let model = known.unwrap_or_else(|| self.config.unlisted(&crew.model, Dialect::OpenAi));
+        Model {
+            name: crew.name.as_str().into(),
+            endpoints: vec![Served { endpoint: EndpointId(index as u16), alias: None }],
+            fallback: Vec::new(),
+            abilities: Abilities::ALL,
+            // Agents tell what they spent, and that is settled; nobody can tell beforehand.
+            price: Some(Price { input_usd_micros: 0, output_usd_micros: 0 }),
+            ..model
+        }
+    }
+
+    fn endpoint(&self, crew: &Crew, policy: &Policy) -> Arc<Endpoint> {
+        let name = crew.endpoint();
+        let mut known = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= ENDPOINTS_MAX {
+            known.clear();
+        }
+        let fresh = || Arc::new(Endpoint::new(&name, policy.breaker, policy.retry_share, fastrand::u64(..)));
+        Arc::clone(known.entry(name.clone()).or_insert_with(fresh))
+    }
+
+    fn project(&self, configured: &steadfast_config::Project) -> Arc<Project> {
+        let mut known = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = || {
+            let (name, share) = (&configured.name, configured.policy.fallback_share);
+            Arc::new(Project::new(name, share, configured.usd_micros_per_day))
+        };
+        let project = known.entry(configured.name.clone()).or_insert_with(fresh);
+        project.spend.roll(self.clock.day());
+        Arc::clone(project)
+    }
+}
+
+impl Crew {
+    /// What its breaker is known by.
+    pub(crate) fn endpoint(&self) -> String {
+        if self.model.is_empty() { self.agent_name.clone() } else { format!("{}:{}", self.agent_name, self.model) }
+    }
+}
+
+fn usd_micros(usd: f64) -> u64 {
+    (usd * 1e6).round() as u64
+}

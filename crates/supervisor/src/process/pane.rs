@@ -1,0 +1,289 @@
+//! A process in a tmux pane: anybody may attach and look over its shoulder.
+//!
+//! The panes live in a tmux server of their own (`tmux -L steadfast`), so that nobody's windows are disturbed. A pane
+//! stays when its process is dead, until its exit status has been read. What the pane shows is copied into a file that is
+//! read like a pipe; standard output and error are one there. A pane or a server that is gone counts as a death.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rustix::process::{Pid, Signal, kill_process_group};
+use steadfast_core::evidence::Exit;
+use tokio::process::Command;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::output::{Stream, Taker};
+use super::{CannotRun, Copy, Ended, EndedBy, Launch, Limits, MARK, Stop, end_marked, hand_on, wanted_more};
+
+/// The tmux server that all panes live in.
+pub const SERVER: &str = "steadfast";
+
+/// How often a pane is looked at. Each look is a process of its own.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How often its output is looked at.
+const READ_EVERY: Duration = Duration::from_millis(50);
+
+/// What is read of it at once.
+const CHUNK_BYTES: u64 = 64 * 1024;
+
+/// A pane of ours.
+struct Pane<'a> {
+    name: &'a str,
+    output: PathBuf,
+    read: u64,
+}
+
+/// How a pane is.
+enum Look {
+    Alive,
+    Dead(Exit),
+    Gone,
+}
+
+/// Runs a process in a pane to its end. `folder` holds its files and is the caller's to remove.
+pub(super) async fn run(
+    launch: &Launch,
+    name: &str,
+    folder: &Path,
+    limits: Limits,
+    taker: &mut impl Taker,
+    copy: Option<&Copy>,
+    stop: &mut watch::Receiver<Stop>,
+) -> Result<Ended, CannotRun> {
+    let cannot = |source| CannotRun { program: "tmux".to_owned(), source };
+    let mut pane = Pane { name, output: folder.join("pane.out"), read: 0 };
+    if let Err(error) = pane.start(launch, folder).await {
+        pane.close().await;
+        return Err(cannot(error));
+    }
+    let leader = pane.leader().await;
+    let (exit, by) = pane.watch_over(leader, limits, taker, copy, stop).await;
+    pane.read_on(taker, copy, limits, stop).await;
+    signal(leader, Signal::KILL);
+    let left_others = end_marked(&launch.mark).await > 0;
+    pane.close().await;
+    Ok(Ended { exit, by, left_others })
+}
+
+impl Pane<'_> {
+    /// `tmux` takes a name for the beginning of one, unless it is told not to.
+    fn session(&self) -> String {
+        format!("={}", self.name)
+    }
+
+    /// The pane of it.
+    fn target(&self) -> String {
+        format!("={}:", self.name)
+    }
+
+    /// Takes it away.
+    async fn close(&self) {
+        // One that is gone is what is wanted.
+        let _ = self.tmux(&["kill-session", "-t", &self.session()]).await;
+    }
+
+    /// Starts a shell that waits until its output is copied, and becomes the program then.
+    async fn start(&self, launch: &Launch, folder: &Path) -> std::io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let (settings, script, ready) = (folder.join("tmux.conf"), folder.join("start.sh"), folder.join("ready"));
+        fs::write(&settings, "set -g remain-on-exit on\nset -g history-limit 50000\nset -g status off\n")?;
+        // Variables may hold keys: in a file of the owner's, and not on a command line that everybody can see.
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&script)?;
+        file.write_all(start_script(launch, &script, &ready).as_bytes())?;
+        File::create(&self.output)?;
+        let (settings, script) = (settings.display().to_string(), script.display().to_string());
+        let mut new = vec!["-f", &settings, "new-session", "-d", "-s", self.name, "-x", "200", "-y", "50"];
+        let here = launch.folder.as_ref().map(|folder| folder.display().to_string());
+        if let Some(here) = &here {
+            new.extend(["-c", here]);
+        }
+        new.extend(["sh", &script]);
+        self.tmux(&new).await?;
+        let into = format!("cat >> {}", quoted(&self.output.display().to_string()));
+        self.tmux(&["pipe-pane", "-t", &self.target(), &into]).await?;
+        File::create(ready)?;
+        Ok(())
+    }
+
+    async fn leader(&self) -> Option<Pid> {
+        let text = self.tmux(&["list-panes", "-t", &self.target(), "-F", "#{pane_pid}"]).await.ok()?;
+        text.trim().parse().ok().and_then(Pid::from_raw)
+    }
+
+    async fn watch_over(
+        &mut self,
+        leader: Option<Pid>,
+        limits: Limits,
+        taker: &mut impl Taker,
+        copy: Option<&Copy>,
+        stop: &mut watch::Receiver<Stop>,
+    ) -> (Exit, EndedBy) {
+        let mut by = EndedBy::Itself;
+        let mut wanted = Stop::No;
+        let mut heard = Instant::now();
+        let mut look_at = Instant::now();
+        let mut firmly_at: Option<Instant> = None;
+        let mut hears = stop.clone();
+        loop {
+            if self.read_on(taker, copy, limits, &mut hears).await {
+                heard = Instant::now();
+            }
+            if Instant::now() >= look_at {
+                look_at = Instant::now() + LOOK_EVERY;
+                match self.look().await {
+                    Look::Alive => {}
+                    Look::Dead(exit) => return (exit, by),
+                    Look::Gone => {
+                        let _ = taker.take(Stream::Err, b"\ntmux: pane is dead, killed with its session\n");
+                        return (Exit::Signal(1), by);
+                    }
+                }
+            }
+            let alarm = firmly_at.unwrap_or_else(|| limits.deadline.min(heard + limits.silence));
+            tokio::select! {
+                more = wanted_more(stop, wanted), if wanted != Stop::Firmly => {
+                    wanted = more;
+                    by = if by == EndedBy::Itself { EndedBy::Stopped } else { by };
+                    signal(leader, if wanted == Stop::Firmly { Signal::KILL } else { Signal::TERM });
+                    firmly_at = Some(Instant::now() + limits.grace);
+                }
+                () = sleep_until(alarm) => {
+                    if firmly_at.is_none() {
+                        by = if alarm >= limits.deadline { EndedBy::Deadline } else { EndedBy::Silence };
+                    }
+                    signal(leader, if firmly_at.is_some() { Signal::KILL } else { Signal::TERM });
+                    firmly_at = Some(Instant::now() + limits.grace);
+                }
+                () = sleep(READ_EVERY) => {}
+            }
+        }
+    }
+
+    /// Hands on what has come, and says whether anything has.
+    async fn read_on(
+        &mut self,
+        taker: &mut impl Taker,
+        copy: Option<&Copy>,
+        limits: Limits,
+        stop: &mut watch::Receiver<Stop>,
+    ) -> bool {
+        let mut any = false;
+        while let Some(piece) = self.piece() {
+            any = true;
+            let _ = hand_on(Stream::Out, piece, taker, copy, limits.deadline, stop).await;
+        }
+        any
+    }
+
+    fn piece(&mut self) -> Option<Bytes> {
+        use std::io::{Seek as _, SeekFrom};
+        let mut file = File::open(&self.output).ok()?;
+        file.seek(SeekFrom::Start(self.read)).ok()?;
+        let mut piece = Vec::new();
+        file.take(CHUNK_BYTES).read_to_end(&mut piece).ok()?;
+        self.read += piece.len() as u64;
+        (!piece.is_empty()).then(|| Bytes::from(piece))
+    }
+
+    async fn look(&self) -> Look {
+        let format = "#{pane_dead} #{pane_dead_status} #{pane_dead_signal}";
+        match self.tmux(&["list-panes", "-t", &self.target(), "-F", format]).await {
+            Ok(text) => looked(&text),
+            Err(_) => Look::Gone,
+        }
+    }
+
+    async fn tmux(&self, arguments: &[&str]) -> std::io::Result<String> {
+        let mut command = Command::new("tmux");
+        command.args(["-L", SERVER]).args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+        // The server would hand it on to every pane.
+        command.env_remove(MARK).env_remove("TMUX");
+        let output = command.output().await?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    }
+}
+
+fn looked(text: &str) -> Look {
+    let mut words = text.lines().next().unwrap_or_default().split(' ');
+    if words.next() != Some("1") {
+        return Look::Alive;
+    }
+    let number = |word: Option<&str>| word.and_then(|word| word.parse::<i32>().ok());
+    let (status, by_signal) = (number(words.next()), number(words.next()));
+    Look::Dead(match (status, by_signal) {
+        (_, Some(signal)) if signal > 0 => Exit::Signal(signal),
+        (Some(code), _) => Exit::Code(code),
+        (None, _) => Exit::Signal(1),
+    })
+}
+
+fn signal(leader: Option<Pid>, signal: Signal) {
+    // Nobody left to hear it is what is wanted.
+    let _ = leader.map(|leader| kill_process_group(leader, signal));
+}
+
+/// Everything the program needs, in a script that removes itself.
+fn start_script(launch: &Launch, script: &Path, ready: &Path) -> String {
+    let mut text = format!("rm -f {}\n", quoted(&script.display().to_string()));
+    let own = std::env::vars().filter(|(name, _)| is_name(name) && name != "TMUX" && name != "TMUX_PANE");
+    let own = own.filter(|(name, _)| name != "TERM" && name != "PWD");
+    let mark = (MARK.to_owned(), launch.mark.clone());
+    for (name, value) in own.chain(launch.environment.iter().cloned()).chain([mark]).filter(|(name, _)| is_name(name)) {
+        let _ = writeln!(text, "export {name}={}", quoted(&value));
+    }
+    let ready = quoted(&ready.display().to_string());
+    let _ = writeln!(text, "while [ ! -e {ready} ]; do sleep 0.02; done");
+    let parts = std::iter::once(&launch.program).chain(&launch.arguments);
+    let parts: Vec<String> = parts.map(|part| quoted(&part.to_string_lossy())).collect();
+    let _ = writeln!(text, "exec {} </dev/null", parts.join(" "));
+    text
+}
+
+fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// A text as a shell reads it back.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_pane_says_how_it_died() {
+        let told = |text: &str| match looked(text) {
+            Look::Alive => "alive".to_owned(),
+            Look::Dead(exit) => format!("{exit:?}"),
+            Look::Gone => "gone".to_owned(),
+        };
+        assert_eq!(told("0  \n"), "alive");
+        assert_eq!(told("1 3 \n"), "Code(3)");
+        assert_eq!(told("1 0 \n"), "Code(0)");
+        assert_eq!(told("1  9\n"), "Signal(9)");
+    }
+
+    #[test]
+    fn a_shell_reads_back_what_was_quoted() {
+        let odd = "it's \"$HOME\" `x` \\ \n end";
+        let output =
+            std::process::Command::new("sh").args(["-c", &format!("printf %s {}", quoted(odd))]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), odd);
+        assert!(is_name("_A1") && !is_name("1A") && !is_name("A-B") && !is_name(""));
+    }
+}

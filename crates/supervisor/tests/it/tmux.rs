@@ -1,0 +1,77 @@
+//! Real tmux panes.
+
+use std::process::Command;
+
+use steadfast_core::FailureKind;
+use steadfast_supervisor::process::{Stop, TMUX_SERVER};
+use steadfast_supervisor::{Task, TaskOutcome, pane_name};
+use tokio::sync::watch;
+
+use super::{Folder, Story, eventually, run, run_until};
+
+const ONCE: &str = r#"
+[policies.once]
+extends = "default"
+attempts_max = 1
+[projects.default]
+policy = "once"
+"#;
+
+fn task(script: &str) -> Task {
+    let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    Task { command, tmux: true, ..Task::default() }.named()
+}
+
+fn tmux(arguments: &[&str]) -> bool {
+    let output = Command::new("tmux").args(["-L", TMUX_SERVER]).args(arguments).output().unwrap();
+    output.status.success()
+}
+
+fn has_session(task: &Task) -> bool {
+    tmux(&["has-session", "-t", &format!("={}", pane_name(&task.id))])
+}
+
+#[tokio::test]
+async fn a_pane_tells_its_output_and_its_exit_code_and_is_gone_afterwards() {
+    let (folder, story) = (Folder::new(), Story::default());
+    let fleet = folder.fleet(ONCE);
+    let good = Task { task: "it's \"quoted\"".to_owned(), ..task("[ -t 1 ] && echo on a terminal: $STEADFAST_TASK") };
+    let result = run(&fleet, good.clone(), &story).await;
+    assert!(result.success, "{result:?}");
+    assert_eq!(result.result.trim(), "on a terminal: it's \"quoted\"");
+    assert!(!has_session(&good));
+    let result = run(&fleet, task("echo 429 Too Many Requests; exit 3"), &story).await;
+    assert_eq!((result.success, result.error_type), (false, Some(FailureKind::RateLimit)));
+}
+
+#[tokio::test]
+async fn a_pane_that_is_taken_away_is_a_death() {
+    let (folder, story) = (Folder::new(), Story::default());
+    let fleet = folder.fleet(ONCE);
+    let task = task("echo begun; sleep 300");
+    let taking = async {
+        eventually("the pane is there", || has_session(&task)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+        assert!(tmux(&["kill-session", "-t", &format!("={}", pane_name(&task.id))]));
+    };
+    let (result, ()) = tokio::join!(run(&fleet, task.clone(), &story), taking);
+    assert_eq!(result.error_type, Some(FailureKind::ProcessDied), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_pane_can_be_stopped_with_everything_in_it() {
+    let (folder, story) = (Folder::new(), Story::default());
+    let fleet = folder.fleet(ONCE);
+    let pid = folder.0.join("pid");
+    let task = task(&format!("sleep 300 & echo $! > {}; wait", pid.display()));
+    let (stop, stopped) = watch::channel(Stop::No);
+    let stopping = async {
+        eventually("it runs", || !folder.read("pid").is_empty()).await;
+        stop.send_replace(Stop::Politely);
+    };
+    let (result, ()) = tokio::join!(run_until(&fleet, task.clone(), &story, stopped), stopping);
+    assert_eq!(result.outcome, TaskOutcome::Cancelled);
+    let pid = folder.read("pid").trim().to_owned();
+    eventually("the child is gone", || !std::path::Path::new(&format!("/proc/{pid}")).exists()).await;
+    assert!(!has_session(&task));
+}

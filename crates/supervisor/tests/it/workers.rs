@@ -1,0 +1,194 @@
+//! Workers on a real store: what they lose, what they put back, what they leave alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use steadfast_store::{Address, News, Options, Paging, Said, Store, TaskFilter};
+use steadfast_supervisor::process::Stop;
+use steadfast_supervisor::{Fleet, Settings, Task, Worker, to_keep};
+use tokio::sync::watch;
+
+use super::{Folder, Story, eventually};
+
+const QUICK: &str = r#"
+[policies.quick]
+extends = "session-manager"
+[policies.quick.on]
+process_died = [{ restart = 3, base = "20ms", multiplier = 2.0, cap = "80ms" }]
+default = [{ retry = 1, every = "10ms" }]
+[projects.default]
+policy = "quick"
+"#;
+
+fn open(folder: &Folder) -> Store {
+    let path = folder.0.join("steadfast.db").display().to_string();
+    Store::open(Options::new(Address::sqlite(path), 30)).unwrap()
+}
+
+fn worker(folder: &Folder, store: &Store, mut settings: Settings) -> (Arc<Fleet>, Worker) {
+    let fleet = folder.fleet(QUICK);
+    settings.logs = Some(folder.0.join("logs"));
+    let observer = Arc::new(Story::default());
+    (Arc::clone(&fleet), Worker { fleet, store: store.clone(), observer, settings })
+}
+
+fn draining() -> Settings {
+    Settings { drain: true, parallel: 8, lease: Duration::from_secs(5), ..Settings::default() }
+}
+
+fn shell(id: &str, script: &str) -> steadfast_store::NewTask {
+    let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    to_keep(&Task { id: id.to_owned(), command, ..Task::default() }.named()).unwrap()
+}
+
+async fn state(store: &Store, id: &str) -> String {
+    store.task(id).await.unwrap().unwrap().summary.state
+}
+
+async fn until(store: &Store, id: &str, wanted: &str) {
+    for _ in 0..400 {
+        if state(store, id).await == wanted {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("`{id}` is never {wanted}: {:?}", store.task(id).await);
+}
+
+#[tokio::test]
+async fn what_waits_is_run_and_said_and_written_down() {
+    let folder = Folder::new();
+    let store = open(&folder);
+    let tasks = vec![
+        shell("good", "echo hello"),
+        shell("bad", "exit 3"),
+        shell("dies", "[ $STEADFAST_ATTEMPT = 2 ] || kill -KILL $$; echo back"),
+    ];
+    store.add_tasks(tasks).await.unwrap();
+    let (_keep, stop) = watch::channel(Stop::No);
+    worker(&folder, &store, draining()).1.work(stop).await;
+    assert_eq!(state(&store, "good").await, "succeeded");
+    let bad = store.task("bad").await.unwrap().unwrap();
+    assert_eq!(
+        (bad.summary.state.as_str(), bad.summary.attempts, bad.summary.kind.as_deref()),
+        ("gave_up", 2, Some("unknown"))
+    );
+    let dies = store.task("dies").await.unwrap().unwrap();
+    assert_eq!((dies.summary.state.as_str(), dies.summary.restarts, dies.summary.attempts), ("succeeded", 1, 2));
+    assert_eq!(dies.result.unwrap()["result"], "back\n");
+    assert_eq!(folder.read("logs/good.log"), "hello\n");
+}
+
+#[tokio::test]
+async fn a_hundred_tasks_over_two_workers_run_once_each() {
+    let folder = Folder::new();
+    let store = open(&folder);
+    let ran = folder.0.join("ran");
+    let script = format!("echo $STEADFAST_TASK_ID >> {}", ran.display());
+    store.add_tasks((0..100).map(|number| shell(&format!("t{number}"), &script)).collect()).await.unwrap();
+    let (_keep, stop) = watch::channel(Stop::No);
+    let (one, two) = (worker(&folder, &store, draining()).1, worker(&folder, &open(&folder), draining()).1);
+    tokio::join!(one.work(stop.clone()), two.work(stop));
+    assert_eq!(store.task_counts().await.unwrap(), [("succeeded".to_owned(), 100)]);
+    let ran = std::fs::read_to_string(ran).unwrap();
+    let mut ids: Vec<&str> = ran.lines().collect();
+    ids.sort_unstable();
+    let all = ids.len();
+    ids.dedup();
+    assert_eq!((all, ids.len()), (100, 100));
+}
+
+#[tokio::test]
+async fn a_person_stops_a_task_that_runs() {
+    let folder = Folder::new();
+    let store = open(&folder);
+    store.add_tasks(vec![shell("long", "sleep 300")]).await.unwrap();
+    let (keep, stop) = watch::channel(Stop::No);
+    let settings = Settings { drain: false, ..draining() };
+    let working = tokio::spawn(worker(&folder, &store, settings).1.work(stop));
+    until(&store, "long", "running").await;
+    store.cancel_task("long").await.unwrap();
+    until(&store, "long", "cancelled").await;
+    keep.send_replace(Stop::Politely);
+    working.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_worker_that_goes_puts_its_tasks_back() {
+    let folder = Folder::new();
+    let store = open(&folder);
+    let begun = folder.0.join("begun");
+    let script = format!("[ -e {0} ] && exit 0; touch {0}; sleep 300", begun.display());
+    store.add_tasks(vec![shell("long", &script)]).await.unwrap();
+    let (keep, stop) = watch::channel(Stop::No);
+    let working = tokio::spawn(worker(&folder, &store, Settings { drain: false, ..draining() }).1.work(stop));
+    eventually("it runs", || begun.exists()).await;
+    keep.send_replace(Stop::Politely);
+    working.await.unwrap();
+    assert_eq!(state(&store, "long").await, "waiting");
+    let (_keep, stop) = watch::channel(Stop::No);
+    worker(&folder, &store, draining()).1.work(stop).await;
+    assert_eq!(state(&store, "long").await, "succeeded");
+}
+
+#[tokio::test]
+async fn a_task_whose_worker_vanished_is_taken_over_and_not_for_ever() {
+    let folder = Folder::new();
+    let store = open(&folder);
+    store.add_tasks(vec![shell("once", "echo done"), shell("killer", "echo done")]).await.unwrap();
+    // Workers that lease and are never heard of again.
+    for ghost in ["g1", "g2", "g3", "g4"] {
+        store.take_turn(ghost, Vec::new(), 2, Duration::from_millis(1)).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        if ghost == "g1" {
+            let (_keep, stop) = watch::channel(Stop::No);
+            let settings = Settings { parallel: 1, ..draining() };
+            let (fleet, worker) = worker(&folder, &store, settings);
+            worker.work(stop).await;
+            assert_eq!(state(&store, "once").await, "succeeded");
+            let late = Said {
+                id: "once".to_owned(),
+                token: 1,
+                news: News::Over { outcome: "gave_up", result: serde_json::json!({}) },
+                memory: serde_json::json!({}),
+                attempts: 9,
+                restarts: 9,
+                model: None,
+                failure: None,
+            };
+            let turn = store.take_turn("g1", vec![late], 0, Duration::ZERO).await.unwrap();
+            assert_eq!((turn.counted, state(&store, "once").await.as_str()), (vec![false], "succeeded"));
+            drop(fleet);
+            store.retry_task("killer").await.unwrap();
+        }
+    }
+    store.take_turn("g5", Vec::new(), 2, Duration::from_millis(1)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let (_keep, stop) = watch::channel(Stop::No);
+    worker(&folder, &store, draining()).1.work(stop).await;
+    let killer = store.task("killer").await.unwrap().unwrap();
+    assert_eq!(killer.summary.state, "gave_up", "{killer:?}");
+    assert!(killer.summary.error.unwrap().contains("its worker died 4 times"));
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_extend_its_leases_ends_what_it_runs() {
+    let folder = Folder::new();
+    let store = open(&folder);
+    let pid = folder.0.join("pid");
+    let script = format!("echo $$ > {}; sleep 300", pid.display());
+    store.add_tasks(vec![shell("long", &script)]).await.unwrap();
+    let (keep, stop) = watch::channel(Stop::No);
+    let settings = Settings { drain: false, lease: Duration::from_millis(900), ..draining() };
+    let working = tokio::spawn(worker(&folder, &store, settings).1.work(stop));
+    eventually("it runs", || pid.exists() && !folder.read("pid").is_empty()).await;
+    // Nobody answers any more.
+    store.close().await;
+    let pid = folder.read("pid").trim().to_owned();
+    eventually("it is ended", || !std::path::Path::new(&format!("/proc/{pid}")).exists()).await;
+    keep.send_replace(Stop::Firmly);
+    working.abort();
+    let again = open(&folder);
+    let page = again.tasks(TaskFilter::default(), Paging::default()).await.unwrap();
+    assert_eq!(page.items[0].state, "running", "it is for the next worker to take over");
+}
