@@ -71,16 +71,6 @@ export async function callVersioned<T>(path: string, asked: Asked = {}): Promise
   return { value: (await response.json()) as T, version: response.headers.get("etag") };
 }
 
-/** Fetches a file and hands it to the browser to be saved. */
-export async function download(path: string, query: Asked["query"], name: string): Promise<void> {
-  const blob = await (await send(path, { query })).blob();
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
 function address(path: string, query: Asked["query"] = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const search = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
