@@ -11,7 +11,7 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::response::ResponseBuilder;
 use utoipa::openapi::schema::Ref;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{Info, RefOr, OpenApi, OpenApiBuilder, SecurityRequirement};
+use utoipa::openapi::{Info, OpenApi, OpenApiBuilder, RefOr, SecurityRequirement};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -145,7 +145,7 @@ fn add_errors(operation: &mut Operation) {
     }
 }
 
-fn problem_schemas() -> Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)> {
+fn problem_schemas() -> Vec<(String, RefOr<utoipa::openapi::schema::Schema>)> {
     use utoipa::PartialSchema as _;
     let mut schemas = vec![(ProblemBody::name().into_owned(), ProblemBody::schema())];
     schemas.push((ProblemDetail::name().into_owned(), ProblemDetail::schema()));
