@@ -31,7 +31,8 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 pub(crate) struct Head {
     /// Its name.
     pub(crate) id: String,
-    /// When it began.
+    /// When it began. The line itself has a `time` of its own.
+    #[serde(rename = "began")]
     pub(crate) time: Timestamp,
     /// Who took part.
     pub(crate) members: Vec<HeadMember>,

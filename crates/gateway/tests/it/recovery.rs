@@ -214,10 +214,6 @@ async fn half_open_with_two_hundred_waiters_sends_one_probe() {
     }
     assert_eq!(stage.fake.requests().len(), 1, "the probe, while it is under way");
     assert_eq!(waiters.join_next().await.unwrap().unwrap(), 200, "the probe itself is served");
-    let unasked = |line: &&serde_json::Value| line["event"] == "decision" && line["rule"].is_null();
-    let log = stage.log();
-    assert!(log.iter().filter(unasked).count() > 0, "what was decided before any attempt");
-    assert!(log.iter().filter(unasked).all(|line| line["from"].is_null()), "it comes from nowhere");
 }
 
 #[tokio::test]

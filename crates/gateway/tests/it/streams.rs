@@ -202,7 +202,7 @@ async fn a_stream_without_its_end_is_told_by_a_rule_of_our_own() {
     stage.send(Speaks::Messages.request(true)).await;
     assert_eq!(
         stage.events("decision", &["kind", "rule", "from"])[0].split(' ').take(2).collect::<Vec<_>>(),
-        ["stream_interrupted", "transport.body_cut"]
+        ["stream_interrupted", "stream.cut"]
     );
 }
 
