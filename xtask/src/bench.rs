@@ -7,6 +7,7 @@ mod faults;
 mod load;
 mod report;
 mod stage;
+mod store;
 mod tasks;
 
 use std::net::SocketAddr;
@@ -44,11 +45,11 @@ const STREAM: &str = "gpt-5@ok,words=50,delay=1ms";
 const PLAIN: &str = "gpt-5@ok,words=90";
 
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
-    if let Some(("tasks", rest)) = arguments.split_first().map(|(what, rest)| (what.as_str(), rest)) {
-        return tasks::run(rest, build).map(|()| ExitCode::SUCCESS);
-    }
-    let Some(("gateway", rest)) = arguments.split_first().map(|(what, rest)| (what.as_str(), rest)) else {
-        bail!("expected `bench gateway` or `bench tasks` (--tasks N, --binary FILE); {USAGE}");
+    let rest = match arguments.split_first().map(|(what, rest)| (what.as_str(), rest)) {
+        Some(("gateway", rest)) => rest,
+        Some(("store", rest)) => return store::run(rest),
+        Some(("tasks", rest)) => return tasks::run(rest, build).map(|()| ExitCode::SUCCESS),
+        _ => bail!("expected `bench gateway`, `bench store` or `bench tasks` (--tasks N, --binary FILE); {USAGE}"),
     };
     let options = options(rest)?;
     let binary = options.binary.clone().map_or_else(build, Ok)?;

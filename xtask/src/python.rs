@@ -15,10 +15,9 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     let client = root.join("clients/python");
     let python = install(&client.join("requirements.txt"), &target.join("python"))?;
     execute(Command::new(&python).args(["-m", "mypy", "--no-error-summary", "src"]).current_dir(&client))?;
-    let cache = format!("cache_dir={}", target.join("python/pytest").display());
     execute(
         Command::new(&python)
-            .args(["-B", "-m", "pytest", "--quiet", "-o", &cache])
+            .args(["-B", "-m", "pytest", "--quiet", "-p", "no:cacheprovider"])
             .current_dir(&client)
             .env("STEADFAST_BINARY", target.join("debug/steadfast")),
     )?;

@@ -43,4 +43,4 @@ pub use axum::body::Body;
 pub use caller::{Caller, Door};
 pub use control::{Configuration, Control, Parts, ReloadError, Simulator};
 pub use openapi::document;
-pub use problem::{FieldProblem, Problem, ProblemBody, ProblemDetail};
+pub use problem::{FieldProblem, Params, Problem, ProblemBody, ProblemDetail, Segment, Sent};

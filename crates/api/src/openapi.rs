@@ -11,7 +11,7 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::response::ResponseBuilder;
 use utoipa::openapi::schema::Ref;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{Info, OpenApi, OpenApiBuilder, SecurityRequirement};
+use utoipa::openapi::{Info, OpenApi, OpenApiBuilder, RefOr, SecurityRequirement};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -95,12 +95,31 @@ fn finished(mut document: OpenApi) -> OpenApi {
     for (name, schema) in problem_schemas() {
         components.schemas.entry(name).or_insert(schema);
     }
-    for item in document.paths.paths.values_mut() {
-        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete];
-        operations.into_iter().flatten().for_each(add_errors);
+    for (path, item) in &mut document.paths.paths {
+        let operations =
+            [("get", &mut item.get), ("put", &mut item.put), ("post", &mut item.post), ("delete", &mut item.delete)];
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                complete(operation, method, path);
+                add_errors(operation);
+            }
+        }
     }
     document.security = Some(vec![SecurityRequirement::new::<_, [&str; 0], &str>("token", [])]);
     document
+}
+
+/// Gives an operation a name of its own and each of its answers a description: generators need both.
+fn complete(operation: &mut Operation, method: &str, path: &str) {
+    let words: Vec<&str> = path.split(['/', '-', '{', '}']).filter(|word| !word.is_empty() && *word != "api").collect();
+    operation.operation_id = Some(format!("{method}_{}", words.join("_")));
+    for response in operation.responses.responses.values_mut() {
+        if let RefOr::T(response) = response
+            && response.description.is_empty()
+        {
+            response.description = "what was asked for".to_owned();
+        }
+    }
 }
 
 /// The errors that any route may answer with, all in one shape.
@@ -126,7 +145,7 @@ fn add_errors(operation: &mut Operation) {
     }
 }
 
-fn problem_schemas() -> Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)> {
+fn problem_schemas() -> Vec<(String, RefOr<utoipa::openapi::schema::Schema>)> {
     use utoipa::PartialSchema as _;
     let mut schemas = vec![(ProblemBody::name().into_owned(), ProblemBody::schema())];
     schemas.push((ProblemDetail::name().into_owned(), ProblemDetail::schema()));

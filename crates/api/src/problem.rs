@@ -133,13 +133,16 @@ impl IntoResponse for Problem {
 }
 
 /// The query of a request, refused in our shape.
-pub(crate) struct Params<T>(pub(crate) T);
+#[derive(Debug)]
+pub struct Params<T>(pub T);
 
 /// The names in a path, refused in our shape.
-pub(crate) struct Segment<T>(pub(crate) T);
+#[derive(Debug)]
+pub struct Segment<T>(pub T);
 
 /// The body of a request, refused in our shape.
-pub(crate) struct Sent<T>(pub(crate) T);
+#[derive(Debug)]
+pub struct Sent<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<T> {
     type Rejection = Problem;

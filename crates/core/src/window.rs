@@ -198,6 +198,31 @@ mod tests {
     }
 
     #[test]
+    fn what_was_halved_still_belongs_to_its_time() {
+        let window = Window::new(Duration::from_secs(120));
+        (0..=COUNT_MAX).for_each(|_| window.good(at(1_000_000)));
+        let good = window.counts(at(1_000_000)).good;
+        assert!((COUNT_MAX / 2..COUNT_MAX / 2 + 10).contains(&good), "{good}");
+    }
+
+    #[test]
+    fn a_fingerprint_changes_with_every_count_and_its_place() {
+        let window = Window::new(Duration::from_secs(10));
+        let mut seen = vec![window.fingerprint()];
+        for secs in [0, 0, 3, 5] {
+            window.good(at(secs));
+            seen.push(window.fingerprint());
+            window.bad(at(secs));
+            seen.push(window.fingerprint());
+        }
+        let several: std::collections::BTreeSet<u64> = seen.iter().copied().collect();
+        assert_eq!(several.len(), seen.len());
+        assert_ne!(mix(mix(0, 1), 2), mix(mix(0, 2), 1));
+        assert_ne!(mix(1, 3), mix(1, 1));
+        assert_ne!(mix(1, 32), mix(1, 0));
+    }
+
+    #[test]
     fn an_empty_window_holds_nothing_at_any_time() {
         let window = Window::new(Duration::from_secs(1));
         for nanos in [0, 1, 1 << 30, 1 << 53, u64::MAX] {

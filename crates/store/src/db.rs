@@ -168,7 +168,7 @@ impl File {
     /// Gives free pages at the end of the file back to the disk; says whether there are more.
     pub(crate) async fn give_back(&self, pages: usize) -> Result<bool, Error> {
         let mut writer = self.writer.lock().await;
-        writer.end_what_was_left().await?;
+        writer.end_what_was_left().await;
         let free = async |writer: &mut Writer| -> Result<i64, Error> {
             let row = sqlx::query("PRAGMA freelist_count").fetch_one(&mut writer.connection).await?;
             Row::Sqlite(row).get("freelist_count")
@@ -181,21 +181,27 @@ impl File {
         let sql = AssertSqlSafe(format!("PRAGMA incremental_vacuum({pages})"));
         sqlx::query::<Sqlite>(sql).fetch_all(&mut writer.connection).await?;
         let after = free(&mut writer).await?;
-        Ok(after > 0 && after < before)
+        let is_more = after > 0 && after < before;
+        if !is_more {
+            // The file itself becomes shorter when the log is written back to it.
+            sqlx::query::<Sqlite>("PRAGMA wal_checkpoint(PASSIVE)").fetch_all(&mut writer.connection).await?;
+        }
+        Ok(is_more)
     }
 }
 
 impl Writer {
-    async fn end_what_was_left(&mut self) -> Result<(), Error> {
+    async fn end_what_was_left(&mut self) {
         if self.is_open {
-            self.connection.execute("ROLLBACK").await?;
             self.is_open = false;
+            // A full disk has SQLite roll back by itself, and there is nothing left to end. Should it be
+            // something else, the next statement says so.
+            let _ = self.connection.execute("ROLLBACK").await;
         }
-        Ok(())
     }
 
     async fn begin(&mut self, durability: Durability) -> Result<(), Error> {
-        self.end_what_was_left().await?;
+        self.end_what_was_left().await;
         if self.durability != durability {
             self.connection
                 .execute(match durability {

@@ -184,6 +184,11 @@ impl Shared {
         })
     }
 
+    /// Some of what waited is being written at this moment, and to be seen neither here nor there.
+    pub(crate) fn is_writing(&self) -> bool {
+        lock(&self.folded).in_hand > 0
+    }
+
     /// The database, once it has been reached.
     pub(crate) async fn database(&self, patience: Duration) -> Result<Arc<Database>, Error> {
         let mut reached = self.database.subscribe();

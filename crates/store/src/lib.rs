@@ -116,6 +116,11 @@ impl Store {
         self.inner.shared.health()
     }
 
+    /// What is shared with the store's own thread.
+    fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.inner.shared)
+    }
+
     /// The lines of a request that wait to be written.
     fn waiting(&self, request: &str) -> Option<String> {
         self.inner.shared.waiting(request)

@@ -3,6 +3,7 @@
 pub(crate) mod find;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use steadfast_core::record::Record;
@@ -113,9 +114,25 @@ impl Store {
             return parse(&lines);
         }
         let request = request.to_owned();
-        self.run(move |db| async move { records(&db, &request).await }).await
+        let shared = self.shared();
+        self.run(move |db| async move {
+            for _ in 0..LOOKS_MAX {
+                let was_writing = shared.is_writing();
+                let found = records(&db, &request).await?;
+                if !found.is_empty() || !was_writing {
+                    return Ok(found);
+                }
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            Ok(Vec::new())
+        })
+        .await
     }
 }
+
+/// How often and how long a request that may be on its way to the disk is looked for.
+const LOOKS_MAX: u32 = 10;
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 async fn one(db: &Database, request: &str) -> Result<Option<RequestSummary>, Error> {
     let sql = format!("SELECT {SUMMARY} FROM requests WHERE request = $1 ORDER BY id DESC LIMIT 1");

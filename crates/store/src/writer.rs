@@ -22,6 +22,10 @@ const GATHER: Duration = Duration::from_millis(200);
 /// Requests of one transaction: those who wait to write a document wait no longer than this takes.
 const BATCH_MAX: usize = 2_000;
 
+/// Low enough to wait for those who serve, high enough to keep up with them.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
+
 /// How often running requests are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -44,11 +48,20 @@ pub(crate) fn start(shared: Arc<Shared>) -> std::io::Result<tokio::runtime::Hand
     let handle = runtime.handle().clone();
     let (started, wait) = sync_channel(1);
     std::thread::Builder::new().name("store".to_owned()).spawn(move || {
+        step_back();
         let _ = started.send(());
         runtime.block_on(keep(shared));
     })?;
     let _ = wait.recv();
     Ok(handle)
+}
+
+/// Lets the threads that serve go first. Those that SQLite runs on are started by this one and take after it.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "cannot lower the priority of the store");
+    }
 }
 
 async fn keep(shared: Arc<Shared>) {

@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
-use http::header::{CONTENT_TYPE, ORIGIN};
-use http::{HeaderMap, StatusCode};
+use axum::extract::State;
+use http::HeaderMap;
+use http::header::ORIGIN;
 use serde::{Deserialize, Serialize};
-use steadfast_api::{Caller, Problem, ProblemBody};
+use steadfast_api::{Caller, Params, Problem, ProblemBody, Segment, Sent};
 use steadfast_store::{AddError, Cursor, Error, Paging, Store, TaskDetail, TaskFilter, TaskSummary, Wish};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -179,8 +178,11 @@ struct Asked {
         (status = 200, body = Tasks), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody),
         (status = 403, body = ProblemBody), (status = 503, body = ProblemBody),
     ))]
-async fn list(State(known): State<Known>, caller: Caller, asked: Query<Asked>) -> Result<Json<Tasks>, Problem> {
-    let Query(asked) = asked;
+async fn list(
+    State(known): State<Known>,
+    caller: Caller,
+    Params(asked): Params<Asked>,
+) -> Result<Json<Tasks>, Problem> {
     let after: Option<Cursor> = asked
         .after
         .map(|text| text.parse())
@@ -203,12 +205,10 @@ async fn add(
     State(known): State<Known>,
     caller: Caller,
     headers: HeaderMap,
-    body: Bytes,
+    Sent(new): Sent<NewTasks>,
 ) -> Result<Json<Added>, Problem> {
     caller.must_be_admin()?;
-    refuse_pages(&headers)?;
-    let new: NewTasks =
-        serde_json::from_slice(&body).map_err(|error| Problem::invalid("tasks", format!("cannot be read: {error}")))?;
+    refuse_origins(&headers)?;
     if new.tasks.is_empty() || new.tasks.len() > TASKS_MAX {
         return Err(Problem::invalid("tasks", format!("there must be between 1 and {TASKS_MAX}")));
     }
@@ -229,10 +229,14 @@ async fn add(
 /// One task with everything that is known of it. The beginning of an id will do.
 #[utoipa::path(get, path = "/api/tasks/{id}", tag = "tasks", params(("id" = String, Path, description = "its id")),
     responses(
-        (status = 200, body = TaskWhole), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
+        (status = 200, body = TaskWhole), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
         (status = 404, body = ProblemBody), (status = 503, body = ProblemBody),
     ))]
-async fn one(State(known): State<Known>, caller: Caller, Path(id): Path<String>) -> Result<Json<TaskWhole>, Problem> {
+async fn one(
+    State(known): State<Known>,
+    caller: Caller,
+    Segment(id): Segment<String>,
+) -> Result<Json<TaskWhole>, Problem> {
     let TaskDetail { summary, spec, memory, result } = found(&known, &caller, &id).await?;
     Ok(Json(TaskWhole { task: TaskView::of(summary), spec, memory, result }))
 }
@@ -241,14 +245,14 @@ async fn one(State(known): State<Known>, caller: Caller, Path(id): Path<String>)
 #[utoipa::path(post, path = "/api/tasks/{id}/cancel", tag = "tasks",
     params(("id" = String, Path, description = "its id")),
     responses(
-        (status = 200, body = Wished), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
+        (status = 200, body = Wished), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
         (status = 404, body = ProblemBody), (status = 503, body = ProblemBody),
     ))]
 async fn cancel(
     State(known): State<Known>,
     caller: Caller,
     headers: HeaderMap,
-    Path(id): Path<String>,
+    Segment(id): Segment<String>,
 ) -> Result<Json<Wished>, Problem> {
     refuse_origins(&headers)?;
     let id = found(&known, &caller, &id).await?.summary.id;
@@ -260,14 +264,14 @@ async fn cancel(
 #[utoipa::path(post, path = "/api/tasks/{id}/retry", tag = "tasks",
     params(("id" = String, Path, description = "its id")),
     responses(
-        (status = 200, body = Wished), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
+        (status = 200, body = Wished), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
         (status = 404, body = ProblemBody), (status = 503, body = ProblemBody),
     ))]
 async fn retry(
     State(known): State<Known>,
     caller: Caller,
     headers: HeaderMap,
-    Path(id): Path<String>,
+    Segment(id): Segment<String>,
 ) -> Result<Json<Wished>, Problem> {
     caller.must_be_admin()?;
     refuse_origins(&headers)?;
@@ -295,17 +299,8 @@ async fn found(known: &Known, caller: &Caller, id: &str) -> Result<TaskDetail, P
     seen.ok_or_else(|| Problem::not_found(format!("there is no task `{id}`, or several begin so")))
 }
 
-/// A page in a browser can send JSON only where the server has agreed, which this one does not.
-fn refuse_pages(headers: &HeaderMap) -> Result<(), Problem> {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if !kind.to_ascii_lowercase().starts_with("application/json") {
-        let message = "send it as `content-type: application/json`";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message));
-    }
-    refuse_origins(headers)
-}
-
-/// Pages of other sites have nothing to say here, also where a name of theirs leads to this machine.
+/// Pages of other sites have nothing to say here, also where a name of theirs leads to this machine. Old browsers say
+/// nothing about where a form comes from; but a form cannot send JSON, and nothing else is read.
 fn refuse_origins(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
     let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map_or("", |(_, host)| host);
@@ -367,19 +362,17 @@ mod tests {
 
     #[test]
     fn pages_of_other_sites_are_refused() {
-        let asked = |origin: Option<&str>, kind: &str| {
+        let asked = |origin: Option<&str>| {
             let mut headers = HeaderMap::new();
-            headers.insert(CONTENT_TYPE, kind.parse().unwrap());
             origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
-            refuse_pages(&headers).map_err(|problem| problem.status().as_u16()).err()
+            refuse_origins(&headers).map_err(|problem| problem.status().as_u16()).err()
         };
-        assert_eq!(asked(None, "application/json; charset=utf-8"), None);
-        assert_eq!(asked(Some("http://127.0.0.1:4141"), "application/json"), None);
-        assert_eq!(asked(Some("http://localhost"), "application/json"), None);
-        assert_eq!(asked(Some("http://[::1]:80"), "application/json"), None);
-        assert_eq!(asked(None, "text/plain"), Some(415));
-        assert_eq!(asked(Some("https://evil.example"), "application/json"), Some(403));
-        assert_eq!(asked(Some("https://localhost.evil.example:4141"), "application/json"), Some(403));
-        assert_eq!(asked(Some("null"), "application/json"), Some(403));
+        assert_eq!(asked(None), None);
+        assert_eq!(asked(Some("http://127.0.0.1:4141")), None);
+        assert_eq!(asked(Some("http://localhost")), None);
+        assert_eq!(asked(Some("http://[::1]:80")), None);
+        assert_eq!(asked(Some("https://evil.example")), Some(403));
+        assert_eq!(asked(Some("https://localhost.evil.example:4141")), Some(403));
+        assert_eq!(asked(Some("null")), Some(403));
     }
 }

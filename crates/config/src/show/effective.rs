@@ -11,7 +11,7 @@ use steadfast_core::route::Model;
 
 use crate::agents::{Agent, AgentOutput};
 use crate::clients::Client;
-use crate::config::{Alerts, Config, Credential, Endpoint, Project, Store, Traces};
+use crate::config::{Alerts, Config, Council, Credential, Endpoint, Project, Store, Traces};
 use crate::node::Value;
 use crate::raw::AS_IT_IS;
 use crate::read::Words;
@@ -52,31 +52,7 @@ pub(super) fn tree(config: &Config) -> Value {
                 )
             })),
         ),
-        (
-            "council",
-            config.council.as_ref().map(|council| {
-                let member = council.members.iter().map(|member| {
-                    let known = [
-                        ("model", Some(Value::text(&*member.model))),
-                        ("fallback", member.fallback.as_deref().map(texts)),
-                        ("prompt", member.prompt.as_deref().map(Value::text)),
-                    ];
-                    (member.name.clone(), Value::table(known))
-                });
-                let tools = council
-                    .tools
-                    .iter()
-                    .map(|(name, parts)| (name.clone(), Value::table([("command", Some(command(parts)))])));
-                Value::table([
-                    ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
-                    ("policy", Some(Value::text(&*council.policy.name))),
-                    ("metrics", council.metrics.as_deref().map(Value::text)),
-                    ("tool_timeout", Some(wait(council.tool_timeout))),
-                    ("member", Some(Value::named(member))),
-                    ("tools", (!council.tools.is_empty()).then(|| Value::named(tools))),
-                ])
-            }),
-        ),
+        ("council", config.council.as_ref().map(council)),
         (
             "store",
             Some(Value::table([
@@ -110,6 +86,27 @@ pub(super) fn tree(config: &Config) -> Value {
     let top =
         [("listen", Some(Value::text(config.listen.to_string()))), ("enabled", Some(Value::Boolean(config.enabled)))];
     Value::table(top.into_iter().chain(tables))
+}
+
+fn council(council: &Council) -> Value {
+    let member = council.members.iter().map(|member| {
+        let known = [
+            ("model", Some(Value::text(&*member.model))),
+            ("fallback", member.fallback.as_deref().map(texts)),
+            ("prompt", member.prompt.as_deref().map(Value::text)),
+        ];
+        (member.name.clone(), Value::table(known))
+    });
+    let server = |parts: &[String]| Value::table([("command", Some(command(parts)))]);
+    let tools = council.tools.iter().map(|(name, parts)| (name.clone(), server(parts)));
+    Value::table([
+        ("members", Some(Value::list(council.members.iter().map(|member| Value::text(&*member.name))))),
+        ("policy", Some(Value::text(&*council.policy.name))),
+        ("metrics", council.metrics.as_deref().map(Value::text)),
+        ("tool_timeout", Some(wait(council.tool_timeout))),
+        ("member", Some(Value::named(member))),
+        ("tools", (!council.tools.is_empty()).then(|| Value::named(tools))),
+    ])
 }
 
 fn alerts(alerts: &Alerts) -> Option<Value> {

@@ -54,6 +54,8 @@ async fn writes_until_it_is_ended() {
     let store = Store::open(Options::new(Address::sqlite(file), 30)).unwrap();
     let mut traffic = Traffic::new(now().unsigned_abs());
     let mut out = std::io::stdout();
+    // The harness has begun a line of its own.
+    writeln!(out).unwrap();
     for number in 0_u64.. {
         let mut batch = Vec::new();
         (0..20).for_each(|_| traffic.request(now(), &mut batch));
