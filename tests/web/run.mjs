@@ -69,6 +69,7 @@ const PAGES = [
   ["#/failures", "Failures"],
   ["#/policies", "Policies"],
   ["#/endpoints", "Endpoints"],
+  ["#/tasks", "Tasks"],
   ["#/alerts", "Alerts"],
   ["#/settings", "Settings"],
   ["#/requests", "Requests"],
@@ -267,8 +268,24 @@ try {
     assert.equal(await page.getByText(/^sfk_/).count(), 0);
     await card.getByRole("button", { name: "Revoke laptop" }).click();
     await page.getByRole("button", { name: "Revoke", exact: true }).click();
-    await card.getByText("laptop").waitFor({ state: "detached" });
+    await card.getByText("laptop", { exact: true }).waitFor({ state: "detached" });
     await accessible(page);
+  });
+
+  await check("tasks: a task is listed with its state, opened, and cancelled", async (open) => {
+    const task = { label: "build-the-site", task: "build it", command: ["true"] };
+    const added = await fetch(`${stage.base}/api/tasks`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ tasks: [task] }) });
+    assert.equal(added.status, 200, await added.clone().text());
+    const page = await open("#/tasks");
+    await page.getByRole("link", { name: "build-the-site" }).click();
+    await heading(page, "build-the-site");
+    await accessible(page);
+    const cancel = page.getByRole("button", { name: "Cancel" });
+    if (await cancel.isVisible()) {
+      await cancel.click();
+      await page.getByText("cancelled", { exact: true }).waitFor();
+    }
+    await page.getByRole("button", { name: "Run it now" }).waitFor();
   });
 
   await check("alerts: what was raised is listed, and somebody takes note", async (open) => {

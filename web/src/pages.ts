@@ -9,6 +9,7 @@ import Policies from "./pages/Policies.svelte";
 import Requests from "./pages/Requests.svelte";
 import Sessions from "./pages/Sessions.svelte";
 import Settings from "./pages/Settings.svelte";
+import Tasks from "./pages/Tasks.svelte";
 
 export interface Page {
   name: string;
@@ -27,6 +28,7 @@ export const pages: Page[] = [
   { name: "failures", title: "Failures", component: Failures, icon: "failures", nav: true },
   { name: "policies", title: "Policies", component: Policies, icon: "policies", nav: true },
   { name: "endpoints", title: "Endpoints", component: Endpoints, icon: "endpoints", nav: true },
+  { name: "tasks", title: "Tasks", component: Tasks, icon: "tasks", nav: true },
   { name: "alerts", title: "Alerts", component: Alerts, icon: "alerts", nav: true },
   { name: "settings", title: "Settings", component: Settings, icon: "settings", nav: true },
   { name: "requests", title: "Requests", component: Requests, icon: "live", nav: false, above: "failures" },

@@ -829,6 +829,36 @@ export type Projects = {
   projects: Array<ProjectView>;
 };
 
+/** How one limit stands. */
+export type RateLimitView = {
+  /** The agent, or its session where it has no name. */
+  agent?: string | null;
+  /** The endpoint, of an endpoint's limit. */
+  endpoint?: string | null;
+  /** How many there are per minute, or in the provider's own span, where that is known. */
+  limit?: number | null;
+  /** `project`, `agent` or `endpoint`. */
+  of: string;
+  /** The project, of a project's or an agent's limit. */
+  project?: string | null;
+  /** How many are left now. */
+  remaining: number;
+  /** When all are there again, where that is known. */
+  reset?: string | null;
+  /** Who set it: `configured`, or `provider` as its answers say. */
+  source: string;
+  /** What is counted: `requests` or `tokens`. */
+  unit: string;
+  /** How long until one more may start; 0 where one may now. */
+  wait_ms: number;
+};
+
+/** How limits stand. */
+export type RateLimits = {
+  /** Projects, their agents that were seen lately, and endpoints; at most 1000. */
+  limits: Array<RateLimitView>;
+};
+
 /** One thing that happened. Fields that say nothing are left out. */
 export type RecordView = {
   /** The endpoint, model or session it is about. */
