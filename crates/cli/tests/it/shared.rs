@@ -43,7 +43,7 @@ fn redis_that_goes_and_comes_is_told_once_each() {
     server.until("it shares again", || is_up("1"));
     assert!(ask(&server).starts_with("HTTP/1.1 200"));
     let said = server.said();
-    assert_eq!((said.matches(AWAY).count(), said.matches("is back").count()), (1, 1), "{said}");
+    assert_eq!((said.matches(AWAY).count(), said.matches("state is back: ").count()), (1, 1), "{said}");
 }
 
 #[test]

@@ -215,9 +215,7 @@ async fn a_session_that_moves_takes_what_it_spent_along() {
 async fn traffic_goes_on_without_redis_and_shares_again_by_itself() {
     let mut redis = Redis::start();
     let quiet = format!("{SPENDING}\n[projects.team]\nrate = {{ requests_per_minute = 100, per_agent = 10 }}");
-    let limited = quiet
-        .replace("[projects.acme]", "[projects.acme]\nrate = { requests_per_minute = 40 }")
-        .replace("0.002", "9.0");
+    let limited = quiet.replace("spend = { usd_per_day = 0.002 }", "rate = { requests_per_minute = 40 }");
     let (one, other) = pair(&redis, &limited).await;
     let in_session = async || one.send(with(of_project("talk"), "x-steadfast-session", "s")).await.status;
     let of_agent = async || one.send(with(of_project("team"), "x-steadfast-agent", "x")).await.status;

@@ -91,7 +91,7 @@ async fn a_full_disk_stops_nobody_and_what_waited_is_written_when_there_is_room(
     let folder = Folder::new();
     let file = folder.join("store.db").display().to_string();
     // No file of that process may grow beyond 2 MB, and being told so must not kill it.
-    let before = ["sh", "-c", "trap '' XFSZ; ulimit -f 4096; exec \"$@\"", "sh"];
+    let before = ["sh", "-c", "trap '' XFSZ; ulimit -S -f 4096; exec \"$@\"", "sh"];
     let mut writing = Writing::start(&before, &file);
     let mut says = |word: &str| {
         let lines = writing.lines.by_ref().map_while(Result::ok);

@@ -13,6 +13,8 @@ const ONCE: &str = r#"
 [policies.once]
 extends = "default"
 attempts_max = 1
+[policies.once.on]
+process_died = ["give_up"]
 [projects.default]
 policy = "once"
 "#;
