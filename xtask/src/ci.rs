@@ -16,7 +16,7 @@ const CARGO_CHECKS: &[(&str, &[&str])] = &[
 
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     ensure!(arguments.is_empty(), "`ci` takes no arguments");
-    check("tmux", find_tmux)?;
+    check("programs", install_programs)?;
     for (name, arguments) in CARGO_CHECKS {
         check(name, || cargo(arguments))?;
     }
@@ -33,18 +33,35 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     .map(|()| ExitCode::SUCCESS)
 }
 
-/// The council is tested in a real terminal; where there is none to drive, it is installed.
-fn find_tmux() -> anyhow::Result<()> {
-    let found = || Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
-    if found() {
+/// What the tests start, and the Debian package that brings it.
+const PROGRAMS: &[(&str, &str)] =
+    &[("tmux", "tmux"), ("redis-server", "redis-server"), ("redis-cli", "redis-tools"), ("postgres", "postgresql")];
+
+/// Terminals and databases are real in the tests; those that are missing are installed, where that is possible.
+fn install_programs() -> anyhow::Result<()> {
+    let missing: Vec<&str> =
+        PROGRAMS.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    let install = Command::new("apt-get").args(["install", "-y", "--no-install-recommends", "tmux"]).status();
-    ensure!(
-        install.is_ok_and(|status| status.success()) && found(),
-        "the tests need tmux (Debian: apt-get install tmux)"
-    );
+    let apt = |arguments: &[&str]| {
+        let status = Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive").status();
+        status.is_ok_and(|status| status.success())
+    };
+    // The list of packages may be old or not there at all.
+    let updated = apt(&["update", "-qq"]);
+    let installed = apt(&[&["install", "-y", "-qq", "--no-install-recommends"], missing.as_slice()].concat());
+    let list = missing.join(" ");
+    ensure!(updated && installed, "the tests need packages that could not be installed: apt-get install {list}");
     Ok(())
+}
+
+/// Whether a program can be found: in the path, or where Debian keeps PostgreSQL's.
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let folders = std::env::split_paths(&path).chain(versions.map(|version| version.path().join("bin")));
+    folders.map(|folder| folder.join(program)).any(|file| file.is_file())
 }
 
 #[expect(clippy::print_stderr, reason = "the talk of a command line tool")]

@@ -32,7 +32,7 @@ const GATEWAY_PATIENCE: Duration = Duration::from_secs(1);
 /// How a task is to be done; the same for `run` and `spawn`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TaskArgs {
-    /// The agent: claude, codex, gemini, opencode, openclaw, or one of [agents] in the configuration
+    /// The agent: claude, codex, gemini, opencode, openclaw, or one of `[agents]` in the configuration
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
 
