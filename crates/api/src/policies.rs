@@ -101,10 +101,10 @@ pub(crate) struct Change {
     /// Its path, such as `on.rate_limit`.
     field: String,
     /// What it is; null where it is not there.
-    #[schema(value_type = Object, nullable)]
+    #[schema(value_type = Value)]
     before: Value,
     /// What it would be; null where it would not be there.
-    #[schema(value_type = Object, nullable)]
+    #[schema(value_type = Value)]
     after: Value,
 }
 

@@ -6,7 +6,7 @@
 //!                    bounded; the store away: it grows, then loses, and says how much
 //! ```
 //!
-//! SQLite by default, PostgreSQL by address; both through the same statements ([`db`]). A store is
+//! SQLite by default, PostgreSQL by address; both through the same statements (`db`). A store is
 //! always open: a database that is away, locked or full stops no traffic. Events wait in bounded
 //! memory, one warning is given, and it catches up by itself. Everything that is acknowledged
 //! (documents, climbs) is committed before the call returns, or the call says that it was not.

@@ -148,9 +148,9 @@ export type Budgets = {
 /** A field that would be different. */
 export type Change = {
   /** What it would be; null where it would not be there. */
-  after: Record<string, unknown> | null;
+  after: unknown;
   /** What it is; null where it is not there. */
-  before: Record<string, unknown> | null;
+  before: unknown;
   /** Its path, such as `on.rate_limit`. */
   field: string;
 };
