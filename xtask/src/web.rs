@@ -1,7 +1,7 @@
 //! `cargo xtask web`: the dashboard in a real browser, against the real binary and the fake provider.
 //!
-//! `cargo xtask web` also says whether the types in `web/src/lib/schema.ts` are those of the control API, and checks
-//! the sources' own types; `cargo xtask web types` writes them anew; `cargo xtask web screenshots` writes the pictures of
+//! `cargo xtask web` also says whether the types in `web/src/lib/schema.ts` are those of the control API;
+//! `cargo xtask web types` writes them anew; `cargo xtask web screenshots` writes the pictures of
 //! the README.
 
 use std::path::{Path, PathBuf};
