@@ -12,7 +12,6 @@ mod owner;
 mod owners;
 mod plain;
 mod recovery;
-mod shared;
 mod streams;
 mod traces;
 mod translate;

@@ -165,8 +165,19 @@ async fn a_small_limit_can_be_used_up_by_one_alone() {
         stage.send(with(of_project("acme"), "x-steadfast-agent", agent)).await.status.as_u16()
     };
     assert_eq!([ask(&one, "a").await, ask(&one, "a").await, ask(&one, "a").await], [200, 200, 200]);
-    assert_eq!(ask(&other, "a").await, 429, "the agent's limit is one, wherever it asks");
-    assert_eq!([ask(&other, "b").await, ask(&one, "b").await, ask(&other, "c").await], [200, 200, 429]);
+    // Where an answer of Redis takes longer than anybody waits for it, one or two more may slip through (docs/shared.md).
+    let refused_soon = async |stage: &Stage, agent: &'static str| {
+        for _ in 0..3 {
+            if ask(stage, agent).await == 429 {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        false
+    };
+    assert!(refused_soon(&other, "a").await, "the agent's limit is one, wherever it asks");
+    assert_eq!([ask(&other, "b").await, ask(&one, "b").await], [200, 200]);
+    assert!(refused_soon(&other, "c").await, "the project's limit is one, whoever asks");
 }
 
 const SPENDING: &str = "[projects.acme]\nspend = { usd_per_day = 0.002 }
