@@ -273,18 +273,16 @@ try {
   });
 
   await check("tasks: a task is listed with its state, opened, and cancelled", async (open) => {
-    const task = { label: "build-the-site", task: "build it", command: ["true"] };
+    const task = { label: "build-the-site", task: "build it", command: ["sleep", "600"] };
     const added = await fetch(`${stage.base}/api/tasks`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ tasks: [task] }) });
     assert.equal(added.status, 200, await added.clone().text());
     const page = await open("#/tasks");
     await page.getByRole("link", { name: "build-the-site" }).click();
     await heading(page, "build-the-site");
     await accessible(page);
-    const cancel = page.getByRole("button", { name: "Cancel" });
-    if (await cancel.isVisible()) {
-      await cancel.click();
-      await page.getByText("cancelled", { exact: true }).waitFor();
-    }
+    await page.getByText("running", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("cancelled", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Run it now" }).waitFor();
   });
 
