@@ -1,6 +1,7 @@
-"""The control API as others see it: schemathesis against the OpenAPI document, and the official MCP client.
+"""The control API as others see it: schemathesis against the OpenAPI document, exports in DuckDB and pandas, and the
+official MCP client.
 
-Run by `cargo xtask api`, which installs both into a folder of its own.
+Run by `cargo xtask api`, which installs all of them into a folder of its own.
 """
 
 import asyncio
@@ -15,10 +16,13 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import duckdb
+import pandas
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 TOKEN = "api-check-token-1234567890"
+AUTHORIZATION = {"authorization": f"Bearer {TOKEN}"}
 
 CONFIG = """
 listen = "127.0.0.1:{port}"
@@ -66,7 +70,7 @@ def free_port():
 
 def ask(base, method, path, body=None, headers=None):
     data = None if body is None else json.dumps(body).encode()
-    headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json", **(headers or {})}
+    headers = {**AUTHORIZATION, "content-type": "application/json", **(headers or {})}
     request = urllib.request.Request(base + path, data=data, method=method, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
@@ -130,6 +134,31 @@ def schemathesis(base):
     return subprocess.run(command, check=False).returncode
 
 
+def exports(base, folder):
+    """The same rows in every format, as the tools people use read them."""
+    readers = {
+        "csv": (pandas.read_csv, "read_csv"),
+        "jsonl": (lambda path: pandas.read_json(path, lines=True), "read_json"),
+        "parquet": (pandas.read_parquet, "read_parquet"),
+    }
+    for table, number in [("requests", "attempts"), ("attempts", "attempt")]:
+        counts = set()
+        for format, (in_pandas, in_duckdb) in readers.items():
+            request = urllib.request.Request(f"{base}/api/export/{table}.{format}", headers=AUTHORIZATION)
+            path = Path(folder) / f"{table}.{format}"
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                assert f'filename="steadfast-{path.name}"' in answer.headers["content-disposition"], answer.headers
+                path.write_bytes(answer.read())
+            frame = in_pandas(path)
+            found = duckdb.sql(f"select count(*), sum({number}), count(distinct request) from {in_duckdb}('{path}')").fetchone()
+            assert found == (len(frame), frame[number].sum(), frame["request"].nunique()), (path.name, found)
+            counts.add(found)
+            if format == "parquet":
+                moment = "started" if table == "requests" else "time"
+                assert str(frame[moment].dtype) == "datetime64[ms, UTC]", frame.dtypes
+        assert len(counts) == 1 and min(counts)[0] >= 4, (table, counts)
+
+
 async def mcp(binary, base):
     server = StdioServerParameters(
         command=binary, args=["mcp", "--url", base], env={"STEADFAST_TOKEN": TOKEN, "PATH": os.environ["PATH"]}
@@ -171,6 +200,8 @@ def main(binary):
             time.sleep(0.5)
             asyncio.run(mcp(binary, base))
             print("the official MCP client is answered", flush=True)
+            exports(base, folder)
+            print("DuckDB and pandas read every export, and the same in each", flush=True)
             code = schemathesis(base)
         finally:
             for process in running:

@@ -220,6 +220,10 @@ try {
     await page.getByRole("button", { name: "Do not filter by kind" }).waitFor();
     await page.locator("main button[aria-expanded]").first().click();
     await page.getByText(/Attempt 1/).first().waitFor();
+    const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "requests as CSV" }).click()]);
+    const [columns, ...rows] = readFileSync(await saved.path(), "utf8").trim().split("\n");
+    assert.match(columns, /^request,started,/);
+    assert.equal(rows.length, await page.locator("main button[aria-expanded]").count());
   });
 
   await check("policies: a policy is made from a template, checked as it is typed, simulated and saved", async (open) => {

@@ -4,7 +4,9 @@
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
+
+use crate::talk;
 
 /// One check: what it is called and the cargo command that makes it.
 const CARGO_CHECKS: &[(&str, &[&str])] = &[
@@ -14,16 +16,16 @@ const CARGO_CHECKS: &[(&str, &[&str])] = &[
     ("docs", &["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"]),
 ];
 
+/// What waits for other programs most of the time, by its own name: each of these lists runs beside the others.
+const TOGETHER: &[&[&str]] = &[&["web"], &["sdk", "python", "api"]];
+
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     ensure!(arguments.is_empty(), "`ci` takes no arguments");
     check("programs", install_programs)?;
     for (name, arguments) in CARGO_CHECKS {
         check(name, || cargo(arguments))?;
     }
-    check("sdk", || crate::sdk::run(&[]).map(drop))?;
-    check("python", || crate::python::run(&[]).map(drop))?;
-    check("web", || crate::web::run(&[]).map(drop))?;
-    check("api", || crate::api::run(&[]).map(drop))?;
+    together()?;
     check("tidy", || crate::tidy::run(&[]).map(drop))?;
     check("corpus", || {
         let code = crate::corpus::run(&[])?;
@@ -31,6 +33,28 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         Ok(())
     })
     .map(|()| ExitCode::SUCCESS)
+}
+
+/// Runs the lists of [`TOGETHER`] side by side; what each check says comes out in one piece.
+fn together() -> anyhow::Result<()> {
+    let itself = std::env::current_exe().context("this program cannot be found")?;
+    let one = |name: &str| {
+        let began = Instant::now();
+        let output = Command::new(&itself).arg(name).output().with_context(|| format!("cannot run `{name}`"))?;
+        talk(&format!("── {name}\n{}{}", text(&output.stdout), text(&output.stderr)));
+        ensure!(output.status.success(), "the check `{name}` failed");
+        talk(&format!("── {name}: fine, {:.0} s", began.elapsed().as_secs_f64()));
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let lists: Vec<_> =
+            TOGETHER.iter().map(|list| scope.spawn(|| list.iter().try_for_each(|name| one(name)))).collect();
+        lists.into_iter().try_for_each(|list| list.join().unwrap_or_else(|_| bail!("a check broke off")))
+    })
+}
+
+fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
 }
 
 /// What the tests start, and the Debian package that brings it.
@@ -64,12 +88,11 @@ fn is_there(program: &str) -> bool {
     folders.map(|folder| folder.join(program)).any(|file| file.is_file())
 }
 
-#[expect(clippy::print_stderr, reason = "the talk of a command line tool")]
 fn check(name: &str, check: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    eprintln!("── {name}");
+    talk(&format!("── {name}"));
     let began = Instant::now();
     check().with_context(|| format!("the check `{name}` failed"))?;
-    eprintln!("── {name}: fine, {:.0} s", began.elapsed().as_secs_f64());
+    talk(&format!("── {name}: fine, {:.0} s", began.elapsed().as_secs_f64()));
     Ok(())
 }
 

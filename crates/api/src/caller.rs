@@ -134,7 +134,7 @@ fn is_loopback(authority: &str) -> bool {
 }
 
 /// A key without the word that stands before it.
-fn without_scheme(sent: &str) -> &str {
+pub fn without_scheme(sent: &str) -> &str {
     match sent.split_once(' ') {
         Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim(),
         _ => sent.trim(),
@@ -142,7 +142,7 @@ fn without_scheme(sent: &str) -> &str {
 }
 
 /// Compares secrets in a time that does not tell how much of them agrees.
-fn same(left: &str, right: &str) -> bool {
+pub fn same(left: &str, right: &str) -> bool {
     let differs = left.bytes().zip(right.bytes()).fold(0, |differs, (left, right)| differs | (left ^ right));
     left.len() == right.len() && differs == 0
 }

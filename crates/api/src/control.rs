@@ -24,6 +24,9 @@ use crate::stored::{Space, Stored};
 /// Readers of live events at a time.
 const READERS_MAX: usize = 256;
 
+/// Exports that are written at once: each keeps a reader of the store busy.
+const EXPORTS_MAX: usize = 2;
+
 /// How often another replica's changes are looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
@@ -82,6 +85,7 @@ struct Inner {
     parts: Parts,
     pulse: Arc<Pulse>,
     readers: Arc<Semaphore>,
+    exports: Arc<Semaphore>,
     started: Timestamp,
     stored: Mutex<Stored>,
     /// The number of the last change of the store that was seen. Held while something is changed.
@@ -99,8 +103,9 @@ impl Control {
         parts.engine.listen(Box::new(Ended(ended)));
         let started = parts.engine.clock().wall();
         let readers = Arc::new(Semaphore::new(READERS_MAX));
+        let exports = Arc::new(Semaphore::new(EXPORTS_MAX));
         let (stored, seen) = (Mutex::default(), tokio::sync::Mutex::new(0));
-        let control = Self(Arc::new(Inner { parts, pulse, readers, started, stored, seen }));
+        let control = Self(Arc::new(Inner { parts, pulse, readers, exports, started, stored, seen }));
         if let Err(error) = control.catch_up().await {
             tracing::warn!(%error, "what was stored through the control API is not in force yet");
         }
@@ -173,6 +178,11 @@ impl Control {
 
     pub(crate) fn readers(&self) -> &Arc<Semaphore> {
         &self.0.readers
+    }
+
+    /// Who may write an export.
+    pub(crate) fn exports(&self) -> &Arc<Semaphore> {
+        &self.0.exports
     }
 
     pub(crate) fn started(&self) -> Timestamp {

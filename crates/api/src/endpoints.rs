@@ -15,9 +15,10 @@ use utoipa::ToSchema;
 use crate::caller::Caller;
 use crate::control::Control;
 use crate::live::Second;
-use crate::problem::{Problem, Segment, Sent};
+use crate::page::{Listed, paging};
+use crate::problem::{Params, Problem, Segment, Sent};
 use crate::stored::Space;
-use crate::time::{iso, millis, on_wall, parse};
+use crate::time::{iso, iso_ms, millis, on_wall, parse};
 
 /// A person's word holds for a week at most: nobody remembers it longer.
 const OVERRIDE_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -144,6 +145,30 @@ pub(crate) struct LastFailure {
     kind: &'static str,
 }
 
+/// Which part of a breaker's history.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct HistoryQuery {
+    /// Where the part before ended.
+    cursor: Option<String>,
+    /// How many; 50 where nobody says.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u16>,
+}
+
+/// Something a breaker did, or was told.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BreakerChangeView {
+    /// When.
+    time: String,
+    /// What it is since: `open`, `half_open`, `closed`, what a person forced it to, or `automatic`.
+    state: String,
+    /// The request whose attempt did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
+}
+
 /// What a person says about a breaker.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -194,6 +219,28 @@ pub(crate) async fn one(
     Segment(name): Segment<String>,
 ) -> Result<Json<EndpointView>, Problem> {
     found(&control, &caller, &name).map(Json)
+}
+
+/// What an endpoint's breaker did, newest first. For the admin, as requests of every project are named.
+#[utoipa::path(get, path = "/api/endpoints/{name}/history", tag = "endpoints",
+    params(HistoryQuery, ("name" = String, Path, description = "its name")),
+    responses((status = 200, body = Listed<BreakerChangeView>)))]
+pub(crate) async fn history(
+    State(control): State<Control>,
+    caller: Caller,
+    Segment(name): Segment<String>,
+    Params(asked): Params<HistoryQuery>,
+) -> Result<Json<Listed<BreakerChangeView>>, Problem> {
+    caller.must_be_admin()?;
+    found(&control, &caller, &name)?;
+    let paging = paging(asked.cursor.as_deref(), asked.limit)?;
+    let page = control.store().breaker_changes(Some(name), paging).await;
+    let page = page.map_err(|error| Problem::of_store(&error))?;
+    Ok(Json(Listed::of(page, |change| BreakerChangeView {
+        time: iso_ms(change.time),
+        state: change.state,
+        request: change.request,
+    })))
 }
 
 /// Puts a person's word over a breaker's own, for a set time. Kept over a restart.

@@ -10,7 +10,6 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
@@ -20,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::timeout;
 
 use crate::caller::Caller;
-use crate::channel::Channel;
+use crate::channel::{Channel, PATIENCE, Part};
 use crate::control::Control;
 use crate::problem::{Params, Problem};
 use crate::record::RecordView;
@@ -33,9 +32,6 @@ const PART_BYTES: usize = 16 * 1024;
 
 /// A reader hears something at least this often.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-
-/// A reader that takes nothing for this long is gone.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Which events. Several values are separated by commas; all filters given must fit.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -105,7 +101,7 @@ struct Reader {
     place: u64,
     filter: Filter,
     caller: Caller,
-    parts: mpsc::Sender<Bytes>,
+    parts: mpsc::Sender<Part>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -157,7 +153,7 @@ impl Reader {
     }
 
     async fn send(&self, part: String) -> Option<()> {
-        timeout(PATIENCE, self.parts.send(part.into())).await.ok()?.ok()
+        timeout(PATIENCE, self.parts.send(Ok(part.into()))).await.ok()?.ok()
     }
 }
 

@@ -18,8 +18,8 @@ use utoipa_axum::routes;
 use crate::control::Control;
 use crate::problem::{ProblemBody, ProblemDetail};
 use crate::{
-    again, alerts, analytics, climb, endpoints, events, explain, keys, limits, live, models, policies, projects,
-    requests, retry_policy, sessions,
+    again, alerts, analytics, climb, endpoints, events, explain, export, keys, limits, live, models, policies,
+    projects, requests, retry_policy, sessions,
 };
 
 /// Every route of this crate.
@@ -53,10 +53,12 @@ fn described() -> OpenApiRouter<Control> {
         .routes(routes!(live::now))
         .routes(routes!(endpoints::list))
         .routes(routes!(endpoints::one))
+        .routes(routes!(endpoints::history))
         .routes(routes!(endpoints::force, endpoints::release))
         .routes(routes!(events::follow))
         .routes(routes!(requests::list))
         .routes(routes!(requests::one))
+        .routes(routes!(export::export))
         .routes(routes!(explain::explain))
         .routes(routes!(models::list))
         .routes(routes!(limits::list))

@@ -11,8 +11,8 @@ use axum::response::{IntoResponse as _, Response};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use steadfast_config::{Config, policy_json, policy_toml};
-use steadfast_core::policy::{Policy, TEMPLATES};
+use steadfast_config::{Config, policy_json, policy_toml, template_json};
+use steadfast_core::policy::{Policy, TEMPLATES, template};
 use steadfast_core::recovery::Face;
 use steadfast_core::time::Words;
 use steadfast_core::{Failure, FailureKind};
@@ -169,14 +169,11 @@ pub(crate) async fn list(State(control): State<Control>, caller: Caller) -> Resu
 
 /// The templates, each one design document's numbers.
 #[utoipa::path(get, path = "/api/policy-templates", tag = "policies", responses((status = 200, body = Templates)))]
-pub(crate) async fn templates(State(control): State<Control>, caller: Caller) -> Result<Json<Templates>, Problem> {
+pub(crate) async fn templates(caller: Caller) -> Result<Json<Templates>, Problem> {
     caller.must_be_admin()?;
-    // As they are without anybody's changes.
-    let bare = control.load(Value::Null).await.map_err(|problems| Problem::unavailable(problems.to_string()))?;
+    // As they are without anybody's changes, the file's included.
     let templates = TEMPLATES.iter().filter_map(|(name, about)| {
-        let policy = bare.config.policies.get(*name)?;
-        let written = policy_json(&bare.config, name)?;
-        Some(TemplateView { name, about, policy: written, steps: steps(policy) })
+        Some(TemplateView { name, about, policy: template_json(name)?, steps: steps(&template(name)?) })
     });
     Ok(Json(Templates { templates: templates.collect() }))
 }
@@ -344,10 +341,8 @@ fn summary(control: &Control, config: &Config, name: &str) -> PolicySummary {
     let version = control.stored().version(Space::Policy, name);
     let is_template = TEMPLATES.iter().any(|(template, _)| *template == name);
     // A template that the file changes is told apart by what it says.
-    let untouched = || {
-        let template = steadfast_core::policy::template(name);
-        template.is_some_and(|template| config.policies.get(name).is_some_and(|policy| **policy == template))
-    };
+    let untouched =
+        || template(name).is_some_and(|template| config.policies.get(name).is_some_and(|policy| **policy == template));
     let source = match (version, is_template) {
         (1.., _) => "stored",
         (_, true) if untouched() => "template",

@@ -38,7 +38,7 @@ pub use load::{Loaded, Sources, load, load_with};
 pub use problem::{Line, Place, Problem, Problems, Severity};
 pub use schema::schema;
 pub use secret::{MASK, Secret};
-pub use show::{policy_json, policy_toml};
+pub use show::{policy_json, policy_toml, template_json};
 pub use starter::STARTER;
 pub use url::BaseUrl;
 pub use value::parse_duration;

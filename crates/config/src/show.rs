@@ -5,7 +5,7 @@ mod toml_text;
 
 use std::fmt::Write as _;
 
-use steadfast_core::policy::Policy;
+use steadfast_core::policy::{Policy, template};
 
 use crate::config::Config;
 use crate::load::Loaded;
@@ -65,6 +65,15 @@ pub fn policy_toml(config: &Config, name: &str) -> Option<String> {
 pub fn policy_json(config: &Config, name: &str) -> Option<serde_json::Value> {
     let policy: &Policy = config.policies.get(name)?;
     let root = config.roots.get(name).map_or("default", String::as_str);
+    as_json(policy, root)
+}
+
+/// A template as it is shipped, whatever a file makes of it.
+pub fn template_json(name: &str) -> Option<serde_json::Value> {
+    as_json(&template(name)?, name)
+}
+
+fn as_json(policy: &Policy, root: &str) -> Option<serde_json::Value> {
     serde_json::to_value(Node::built_in(effective::policy(policy, root))).ok()
 }
 

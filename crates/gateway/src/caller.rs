@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use steadfast_api::Door;
+use steadfast_api::{Door, same, without_scheme};
 use steadfast_config::{Client, DEFAULT_PROJECT, parse_duration};
 use steadfast_core::FailureKind;
 use steadfast_core::policy::{StreamMode, limits};
@@ -203,20 +203,6 @@ fn without_key(query: Option<&str>) -> (Option<String>, Option<String>) {
     let (keys, rest): (Vec<&str>, Vec<&str>) = query.split('&').partition(|part| part.starts_with("key="));
     let key = keys.first().map(|key| key["key=".len()..].to_owned());
     ((!rest.is_empty()).then(|| rest.join("&")), key)
-}
-
-/// A key without the word that stands before it.
-pub(crate) fn without_scheme(sent: &str) -> &str {
-    match sent.split_once(' ') {
-        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim(),
-        _ => sent.trim(),
-    }
-}
-
-/// Compares secrets in a time that does not tell how much of them agrees.
-pub(crate) fn same(left: &str, right: &str) -> bool {
-    let differs = left.bytes().zip(right.bytes()).fold(0, |differs, (left, right)| differs | (left ^ right));
-    left.len() == right.len() && differs == 0
 }
 
 #[cfg(test)]

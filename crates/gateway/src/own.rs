@@ -7,9 +7,9 @@ use steadfast_config::Credential;
 use steadfast_dialect::Family;
 use steadfast_engine::Engine;
 
-use crate::caller::{same, without_scheme};
 use crate::edge::{Body, json, whole, with_type};
 use crate::proxy::refuse_strangers;
+use steadfast_api::{same, without_scheme};
 
 /// Answers a path of our own; `None` where it is not one.
 pub(crate) fn answer<B>(request: &Request<B>, engine: &Engine, door: Door) -> Option<Response<Body>> {

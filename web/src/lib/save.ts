@@ -1,8 +1,12 @@
-// Files that the page makes itself, handed to the browser to be saved.
+// Files handed to the browser to be saved.
 
 export function saveText(name: string, type: string, text: string): void {
+  save(name, new Blob([text], { type }));
+}
+
+export function save(name: string, file: Blob): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

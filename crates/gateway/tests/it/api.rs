@@ -86,6 +86,11 @@ async fn an_endpoint_shows_its_breaker_and_a_person_may_overrule_it() {
         stage.events("breaker", &["about", "state", "reason"]),
         ["a forced_open maintenance", "a automatic null"]
     );
+    assert!(stage.control.store().flush(LIMIT).await);
+    let history = get(&stage, "/api/endpoints/a/history").await.json();
+    let states: Vec<&Value> = history["items"].as_array().unwrap().iter().map(|change| &change["state"]).collect();
+    assert_eq!(states, ["automatic", "forced_open"], "newest first");
+    assert_eq!(get(&stage, "/api/endpoints/nope/history").await.status, 404);
 
     for (body, field) in [
         (json!({ "mode": "ajar", "reason": "x", "seconds": 1 }), "mode"),
@@ -119,6 +124,32 @@ async fn a_request_is_told_in_the_words_of_why_and_only_to_its_project() {
     assert_eq!(get_as(&stage, TOKEN, &path(&mine)).await.status, 200);
     assert_eq!(get_as(&stage, ACME, &path(&theirs)).await.status, 404, "of another project");
     assert_eq!(get_as(&stage, TOKEN, "/api/requests/req_nope").await.status, 404);
+}
+
+#[tokio::test]
+async fn what_is_kept_is_exported_filtered_as_a_file_and_only_to_its_project() {
+    let stage = Stage::usual(PROTECTED).await;
+    stage.script("a", "server_error; ok");
+    for key in [ACME, ACME, TOKEN] {
+        stage.send(with(Speaks::Messages.request(false), "authorization", key)).await;
+    }
+    stage.engine.flush();
+    assert!(stage.control.store().flush(LIMIT).await);
+    let rows = async |key, path| {
+        let answer = get_as(&stage, key, path).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.text().lines().count()
+    };
+    assert_eq!(rows(TOKEN, "/api/export/requests.jsonl").await, 3);
+    assert_eq!(rows(ACME, "/api/export/requests.jsonl").await, 2);
+    assert_eq!(rows(ACME, "/api/export/attempts.csv").await, 1 + 3, "a line of names, then one each");
+    assert_eq!(rows(ACME, "/api/export/attempts.csv?kind=server_error").await, 1 + 2, "all attempts of that request");
+    let file = get_as(&stage, TOKEN, "/api/export/requests.parquet").await;
+    assert!(file.body.starts_with(b"PAR1") && file.body.ends_with(b"PAR1"));
+    assert_eq!(file.header("content-disposition"), "attachment; filename=\"steadfast-requests.parquet\"");
+    assert_eq!(get_as(&stage, TOKEN, "/api/export/sessions.csv").await.status, 404);
+    assert_eq!(get_as(&stage, TOKEN, "/api/export/requests.csv?limit=3").await.status, 400, "an export has no parts");
+    assert_eq!(get_as(&stage, ACME, "/api/export/requests.csv?project=zeta").await.status, 403);
 }
 
 /// Reads events until `enough` says so.

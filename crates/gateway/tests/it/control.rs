@@ -52,6 +52,15 @@ async fn a_stored_policy_is_in_force_at_once_and_after_a_restart_and_a_reload_of
 }
 
 #[tokio::test]
+async fn a_template_is_shown_as_it_is_shipped_whatever_the_file_makes_of_it() {
+    let stage = Stage::usual("[policies.hardened]\ndeadline = \"7s\"").await;
+    assert_eq!(get(&stage, "/api/policies/hardened").await.json()["policy"]["deadline"], "7s");
+    let shown = get(&stage, "/api/policy-templates").await.json();
+    let hardened = shown["templates"].as_array().unwrap().iter().find(|one| one["name"] == "hardened").unwrap();
+    assert_ne!(hardened["policy"]["deadline"], "7s", "{hardened}");
+}
+
+#[tokio::test]
 async fn two_people_cannot_overwrite_each_other_and_what_is_wrong_is_said_field_by_field() {
     let stage = Stage::usual("").await;
     let path = "/api/policies/mine";

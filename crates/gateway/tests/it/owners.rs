@@ -23,12 +23,14 @@ fn table() -> Vec<(Method, &'static str, Option<Value>, u16)> {
         (get.clone(), "/api/events", None, 200),
         (get.clone(), "/api/endpoints", None, 200),
         (get.clone(), "/api/endpoints/{name}", None, 200),
+        (get.clone(), "/api/endpoints/{name}/history", None, 403),
         (put.clone(), "/api/endpoints/{name}/override", Some(json!({ "mode": "shadow", "reason": "x", "seconds": 1 })), 403),
         (delete.clone(), "/api/endpoints/{name}/override", None, 403),
         (get.clone(), "/api/models", None, 200),
         (get.clone(), "/api/rate-limits", None, 200),
         (get.clone(), "/api/requests", None, 200),
         (get.clone(), "/api/requests/{id}", None, 404),
+        (get.clone(), "/api/export/{file}", None, 200),
         (post.clone(), "/api/explain", Some(json!({ "text": "429" })), 200),
         (get.clone(), "/api/policies", None, 403),
         (get.clone(), "/api/policy-templates", None, 403),
@@ -95,7 +97,10 @@ async fn a_projects_key_sees_its_project_and_nothing_of_another_route_by_route()
             _ if path.starts_with("/api/alerts") => "1",
             _ => "zeta-project",
         };
-        let path = path.replace("{id}", id).replace("{name}", "a").replace("{key}", "key_1");
+        let path =
+            path.replace("{id}", id).replace("{name}", "a").replace("{key}", "key_1").replace("{file}", "attempts.csv");
+        let unknown = stage.send(ask(method.clone(), &path, body.as_ref())).await;
+        assert_eq!(unknown.status == 401, path != "/api/health", "{method} {path} without a token: {}", unknown.text());
         let asked = with(ask(method.clone(), &path, body.as_ref()), "authorization", ACME);
         if path == "/api/events" {
             assert_eq!(stage.open(asked).await.status(), status, "{method} {path}");

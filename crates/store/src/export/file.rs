@@ -99,6 +99,8 @@ fn cell(kind: Type, value: &Value) -> String {
     match (kind, value) {
         (Type::Time, Value::Number(Some(millis))) => moment(*millis),
         (_, Value::Number(Some(number))) => number.to_string(),
+        // A spreadsheet would take it for a formula, and what providers and clients say is not ours to trust.
+        (_, Value::Text(Some(text))) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
         (_, Value::Text(Some(text))) => text.clone(),
         (_, Value::Number(None) | Value::Text(None)) => String::new(),
     }
