@@ -75,6 +75,16 @@ export type BarView = Sums & {
   name: string;
 };
 
+/** Something a breaker did, or was told. */
+export type BreakerChangeView = {
+  /** The request whose attempt did it. */
+  request?: string | null;
+  /** What it is since: `open`, `half_open`, `closed`, what a person forced it to, or `automatic`. */
+  state: string;
+  /** When. */
+  time: string;
+};
+
 /** When a breaker trips and how it comes back. */
 export type BreakerSettings = {
   /** Whether it asks for longer runs under heavy traffic. */
@@ -398,6 +408,21 @@ export type Listed_AlertView = {
     request?: string | null;
     /** When it was over: alerts end by themselves when their cause does. */
     resolved?: string | null;
+  }>;
+  /** Send it as `cursor` to get the next part; none after the last. */
+  next?: string | null;
+};
+
+/** A part of a list. */
+export type Listed_BreakerChangeView = {
+  /** What is on it. It may hold less than asked for, or nothing, although there is a next one. */
+  items: Array<{
+    /** The request whose attempt did it. */
+    request?: string | null;
+    /** What it is since: `open`, `half_open`, `closed`, what a person forced it to, or `automatic`. */
+    state: string;
+    /** When. */
+    time: string;
   }>;
   /** Send it as `cursor` to get the next part; none after the last. */
   next?: string | null;
