@@ -47,6 +47,8 @@ pub struct SpendReport {
     pub needed_usd_micros: u64,
     /// What it would like to have in all; less than it has is given back.
     pub wanted_usd_micros: u64,
+    /// What it gave back with it.
+    pub given_back_usd_micros: u64,
 }
 
 /// What a replica is told about a budget.
@@ -187,10 +189,12 @@ impl SpendBudget {
         // What a few such reports would use.
         let wanted = needed.saturating_add(flow.saturating_mul(4)).min(limit.max(committed));
         let unchanged = short == 0 && books.share.is_some_and(|share| share.allotted == wanted);
+        let mut given_back = 0;
         if let Some(share) = &mut books.share
             && wanted < share.allotted
         {
-            share.total = share.total.saturating_sub(share.allotted - wanted);
+            given_back = share.allotted - wanted;
+            share.total = share.total.saturating_sub(given_back);
             share.allotted = wanted;
         }
         let period = books.ledger.period;
@@ -199,6 +203,7 @@ impl SpendBudget {
             committed_usd_micros: committed,
             needed_usd_micros: needed,
             wanted_usd_micros: wanted,
+            given_back_usd_micros: given_back,
         };
         (!unchanged).then_some(report)
     }
@@ -212,6 +217,16 @@ impl SpendBudget {
         let Allotment { allotted_usd_micros: allotted, total_usd_micros: total, replicas } = *allotment;
         books.dry = allotted < report.needed_usd_micros;
         books.share = Some(Share { allotted, total, replicas: replicas.max(1) });
+    }
+
+    /// The report was heard, but nothing is handed out yet: what was given back with it stays this replica's.
+    pub fn kept(&self, report: &SpendReport) {
+        let mut books = self.lock();
+        let is_same = books.ledger.period == report.period;
+        if let Some(share) = books.share.as_mut().filter(|_| is_same) {
+            share.allotted = share.allotted.saturating_add(report.given_back_usd_micros);
+            share.total = share.total.saturating_add(report.given_back_usd_micros);
+        }
     }
 
     /// Nobody keeps the books of all: what nobody had taken is divided equally.

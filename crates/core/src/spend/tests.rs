@@ -148,7 +148,13 @@ fn a_replica_that_has_nothing_asks_and_gets() {
 fn what_nobody_had_taken_is_divided_when_nobody_keeps_the_books() {
     let budget = SpendBudget::new(Some(100));
     budget.share(4);
-    let report = SpendReport { period: 0, committed_usd_micros: 0, needed_usd_micros: 10, wanted_usd_micros: 10 };
+    let report = SpendReport {
+        period: 0,
+        committed_usd_micros: 0,
+        needed_usd_micros: 10,
+        wanted_usd_micros: 10,
+        given_back_usd_micros: 0,
+    };
     budget.told(&report, &Allotment { allotted_usd_micros: 10, total_usd_micros: 60, replicas: 4 });
     budget.on_its_own();
     budget.on_its_own();
@@ -157,6 +163,19 @@ fn what_nobody_had_taken_is_divided_when_nobody_keeps_the_books() {
     budget.roll(1);
     assert!(budget.reserve(5), "a new day: an equal part");
     assert!(!budget.reserve(1));
+}
+
+#[test]
+fn a_part_is_not_given_back_to_a_keeper_that_hands_nothing_out_yet() {
+    let budget = SpendBudget::new(Some(100));
+    budget.share(2);
+    budget.on_its_own();
+    for _ in 0..3 {
+        let report = budget.report().unwrap();
+        assert_eq!((report.committed_usd_micros, report.given_back_usd_micros), (0, 50));
+        budget.kept(&report);
+    }
+    assert!(budget.reserve(50) && !budget.reserve(1), "an equal part, however often it listened");
 }
 
 #[test]

@@ -177,6 +177,7 @@ impl Rounds {
                 Answered::Round(answer) if answer.settling => {
                     self.learn(engine, &answer);
                     said.rates.iter().for_each(|(limited, report)| limited.registered(report));
+                    said.spends.iter().for_each(|(budget, report)| budget.budget().kept(report));
                     return Ok(Heard::Settling);
                 }
                 Answered::Round(answer) => {

@@ -226,7 +226,9 @@ async fn a_session_that_moves_takes_what_it_spent_along() {
 async fn traffic_goes_on_without_redis_and_shares_again_by_itself() {
     let mut redis = Redis::start();
     let quiet = format!("{SPENDING}\n[projects.team]\nrate = {{ requests_per_minute = 100, per_agent = 10 }}");
-    let limited = quiet.replace("spend = { usd_per_day = 0.002 }", "rate = { requests_per_minute = 40 }");
+    // There is money enough all the time: whoever is refused for want of it is refused for nothing.
+    let both = "rate = { requests_per_minute = 40 }\nspend = { usd_per_day = 0.2 }";
+    let limited = quiet.replace("spend = { usd_per_day = 0.002 }", both);
     let (one, other) = pair(&redis, &limited).await;
     let in_session = async || one.send(with(of_project("talk"), "x-steadfast-session", "s")).await.status;
     let of_agent = async || one.send(with(of_project("team"), "x-steadfast-agent", "x")).await.status;
