@@ -123,7 +123,7 @@ fn refuse_strangers(headers: &HeaderMap, open: bool) -> Result<(), Problem> {
 }
 
 /// Whether an authority such as `localhost:3000` or `[::1]:3000` names this machine.
-fn is_loopback(authority: &str) -> bool {
+pub fn is_loopback(authority: &str) -> bool {
     let name = match authority.find(']') {
         Some(bracket) => &authority[..=bracket],
         None => authority.split(':').next().unwrap_or(authority),

@@ -248,7 +248,5 @@ impl Way {
 
 /// What may still be spent, where there is a limit.
 fn left(spend: &SpendBudget) -> Option<u64> {
-    let ledger = spend.ledger();
-    let limit = spend.limit_usd_micros()?;
-    Some(limit.saturating_sub(ledger.settled_usd_micros.saturating_add(ledger.reserved_usd_micros)))
+    Some(spend.limit_usd_micros()?.saturating_sub(spend.total_usd_micros()))
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use steadfast_config::{Loaded, Problems};
 use steadfast_core::Timestamp;
 use steadfast_core::breaker::{Mode, Override};
@@ -109,40 +109,51 @@ impl Control {
         if let Err(error) = control.catch_up().await {
             tracing::warn!(%error, "what was stored through the control API is not in force yet");
         }
-        control.resume_spending().await;
+        if let Err(error) = control.resume_spending().await {
+            tracing::warn!(%error, "what was spent today is not known yet: budgets begin anew until it is");
+            tokio::spawn(resume_later(Arc::downgrade(&control.0)));
+        }
         tokio::spawn(follow(Arc::downgrade(&control.0)));
         tokio::spawn(forget_climbs(Arc::downgrade(&control.0), climbs));
         control
     }
 
-    /// Goes on from what each project has spent today: a restart is no new day. Where replicas share what they
-    /// spend, that knows better.
-    async fn resume_spending(&self) {
+    /// Goes on from what each project has spent today: a restart is no new day. Where replicas share what they spend,
+    /// that knows better.
+    async fn resume_spending(&self) -> Result<(), steadfast_store::Error> {
         let snapshot = self.snapshot();
         if snapshot.config.shared.is_some() {
-            return;
+            return Ok(());
         }
         let day = self.clock().day();
         let from = i64::try_from(day * DAY_MS).unwrap_or(0);
         let to = self.clock().wall().as_millis();
+        let mut known = Vec::new();
         for name in snapshot.config.projects.keys() {
             let range = Range { from, to, project: Some(name.clone()) };
-            let spent = match self.store().analytics(range).await {
-                Ok(analytics) => u64::try_from(analytics.totals.usd_micros).unwrap_or(0),
-                Err(error) => {
-                    tracing::warn!(%error, "what was spent today is not known: budgets begin anew");
-                    return;
-                }
-            };
+            let analytics = self.store().analytics(range).await?;
+            known.push((name, u64::try_from(analytics.totals.usd_micros).unwrap_or(0)));
+        }
+        for (name, spent) in known {
             if let Some(project) = snapshot.project(name) {
                 project.spend.roll(day);
-                project.spend.settle(0, spent);
+                // Where the store took its time, what was spent meanwhile may be in it already.
+                let own = project.spend.ledger().settled_usd_micros;
+                project.spend.settle(0, spent.saturating_sub(own));
             }
         }
+        Ok(())
     }
 
     /// Loads the configuration again, with what people stored.
     pub async fn reload(&self) -> Result<Loaded, ReloadError> {
+        // What is being changed meanwhile must not be lost.
+        let _seen = self.0.seen.lock().await;
+        self.load_again().await
+    }
+
+    /// The same for whoever holds `seen`.
+    async fn load_again(&self) -> Result<Loaded, ReloadError> {
         let overlay = self.stored().overlay();
         let loaded = self.load(overlay).await.map_err(ReloadError::Problems)?;
         self.put_in_force(&loaded)?;
@@ -212,6 +223,36 @@ impl Control {
     ) -> Result<Option<Document>, Problem> {
         let mut seen = self.0.seen.lock().await;
         self.take_changes(&mut seen).await?;
+        self.write(space, name, body, expected).await
+    }
+
+    /// Changes a part of a document: the rest stays as others last wrote it.
+    pub(crate) async fn amend(
+        &self,
+        space: Space,
+        name: &str,
+        amend: impl FnOnce(&mut Value),
+    ) -> Result<Option<Document>, Problem> {
+        let mut seen = self.0.seen.lock().await;
+        self.take_changes(&mut seen).await?;
+        let (body, version) = {
+            let stored = self.stored();
+            (stored.body(space, name).cloned(), stored.version(space, name))
+        };
+        let expected = if body.is_some() { Expected::Version(version) } else { Expected::Nothing };
+        let mut body = body.unwrap_or_else(|| json!({}));
+        amend(&mut body);
+        self.write(space, name, Some(body), expected).await
+    }
+
+    /// Writes or deletes a document, for whoever holds `seen` and has caught up.
+    async fn write(
+        &self,
+        space: Space,
+        name: &str,
+        body: Option<Value>,
+        expected: Expected,
+    ) -> Result<Option<Document>, Problem> {
         let candidate = self.stored().with(space, name, body.clone());
         let loaded = match space.configures() {
             true => Some(self.load(candidate.overlay()).await.map_err(|problems| refused(space, name, &problems))?),
@@ -248,13 +289,19 @@ impl Control {
             *seen = last;
         }
         if news.iter().any(|(space, _)| space.configures()) {
-            match self.reload().await {
+            match self.load_again().await {
                 Ok(_) => tracing::info!("what was stored through the control API is in force"),
                 Err(error) => tracing::warn!("what was stored through the control API is not in force:\n{error}"),
             }
         }
         if news.iter().any(|(space, _)| *space == Space::Override) {
             self.restore_overrides();
+        }
+        for (_, endpoint) in news.iter().filter(|(space, _)| *space == Space::Override) {
+            let taken_back = self.stored().body(Space::Override, endpoint).is_none();
+            if taken_back && self.is_overridden(endpoint) {
+                self.engine().override_breaker(endpoint, None);
+            }
         }
         for (_, session) in news.iter().filter(|(space, _)| *space == Space::Climb) {
             self.restore_climb(session);
@@ -267,6 +314,12 @@ impl Control {
         // An endpoint whose breaker is set otherwise now has a new one, which knows no person's word.
         self.restore_overrides();
         Ok(())
+    }
+
+    fn is_overridden(&self, endpoint: &str) -> bool {
+        let (snapshot, now) = (self.snapshot(), self.clock().now());
+        let known = snapshot.world.endpoints().find(|(_, known)| *known.name == *endpoint);
+        known.is_some_and(|(_, known)| known.breaker.current_override(now).is_some())
     }
 
     /// Puts the stored words of people over their breakers, where they are not.
@@ -285,7 +338,10 @@ impl Control {
         let snapshot = self.snapshot();
         for (endpoint, word) in words {
             let known = snapshot.world.endpoints().find(|(_, known)| *known.name == *endpoint);
-            let stands = |known: &Override| known.mode == word.mode && known.reason == word.reason;
+            let stands = |known: &Override| {
+                let moved = known.until.since(word.until).max(word.until.since(known.until));
+                known.mode == word.mode && known.reason == word.reason && moved < Duration::from_secs(1)
+            };
             if known.is_some_and(|(_, known)| !known.breaker.current_override(now).is_some_and(|known| stands(&known)))
             {
                 self.engine().override_breaker(&endpoint, Some(word));
@@ -323,6 +379,18 @@ async fn follow(inner: Weak<Inner>) {
             tracing::debug!(%error, "cannot look for changes");
         }
         away = looked.is_err();
+    }
+}
+
+/// Asks the store again what was spent, until it answers.
+async fn resume_later(inner: Weak<Inner>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let Some(inner) = inner.upgrade() else { return };
+        if Control(inner).resume_spending().await.is_ok() {
+            tracing::info!("what was spent today is known again: budgets count it");
+            return;
+        }
     }
 }
 

@@ -138,7 +138,6 @@ impl Reader {
             Some(missed) => missed_notice(&mut part, Some(missed)),
             None => missed_notice(&mut part, None),
         }
-        let next = found.batches.last().map_or(self.live.next(), |batch| batch.first + batch.records.len() as u64);
         let first = if found.missed.is_none() { 0 } else { self.place };
         for batch in &found.batches {
             for (number, record) in (batch.first..).zip(batch.records.iter()).filter(|(number, _)| *number >= first) {
@@ -148,7 +147,7 @@ impl Reader {
                 }
             }
         }
-        self.place = next;
+        self.place = found.next;
         if part.is_empty() { Some(()) } else { self.send(part).await }
     }
 

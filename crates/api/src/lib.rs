@@ -41,7 +41,7 @@ mod version;
 
 pub use answer::Api;
 pub use axum::body::Body;
-pub use caller::{Caller, Door, same, without_scheme};
+pub use caller::{Caller, Door, is_loopback, same, without_scheme};
 pub use control::{Configuration, Control, Parts, ReloadError, Simulator};
 pub use openapi::document;
 pub use problem::{FieldProblem, Params, Problem, ProblemBody, ProblemDetail, Segment, Sent};

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use steadfast_config::Project;
 use steadfast_core::spend::Ledger;
-use steadfast_store::Expected;
 use utoipa::ToSchema;
 
 use crate::caller::Caller;
@@ -176,9 +175,8 @@ pub(crate) async fn set_budget(
     caller.must_be_admin()?;
     let missing = || Problem::not_found(format!("there is no project `{id}`"));
     control.snapshot().config.projects.get(&id).ok_or_else(missing)?;
-    let mut settings = control.stored().body(Space::Project, &id).cloned().unwrap_or_else(|| json!({}));
-    settings["spend"] = json!({ "usd_per_day": wanted.usd_per_day, "usd_per_session": wanted.usd_per_session });
-    control.change(Space::Project, &id, Some(settings), Expected::Anything).await?;
+    let spend = json!({ "usd_per_day": wanted.usd_per_day, "usd_per_session": wanted.usd_per_session });
+    control.amend(Space::Project, &id, |settings| settings["spend"] = spend).await?;
     let snapshot = control.snapshot();
     snapshot.config.projects.get(&id).map(|project| Json(budget(&control, project))).ok_or_else(missing)
 }
@@ -208,13 +206,13 @@ fn view(control: &Control, caller: &Caller, project: &Project) -> ProjectView {
 
 fn budget(control: &Control, project: &Project) -> BudgetView {
     let snapshot = control.snapshot();
-    let ledger = snapshot.project(&project.name).map(|known| {
+    let known = snapshot.project(&project.name).map(|known| {
         known.spend.roll(control.clock().day());
-        known.spend.ledger()
+        (known.spend.ledger(), known.spend.total_usd_micros())
     });
-    let Ledger { settled_usd_micros, reserved_usd_micros, .. } = ledger.unwrap_or_default();
+    // All replicas together have spoken for more than this one.
+    let (Ledger { settled_usd_micros, reserved_usd_micros, .. }, spoken_for) = known.unwrap_or_default();
     let usd = |micros: u64| micros as f64 / 1e6;
-    let spoken_for = settled_usd_micros.saturating_add(reserved_usd_micros);
     BudgetView {
         project: project.name.clone(),
         usd_per_day: project.usd_micros_per_day.map(usd),

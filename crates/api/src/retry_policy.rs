@@ -166,9 +166,7 @@ pub(crate) async fn put_of_project(
     let own = format!("project-{project}");
     store(&control, &before, &own, &wanted, &headers).await?;
     if before != own {
-        let mut settings = control.stored().body(Space::Project, &project).cloned().unwrap_or_else(|| json!({}));
-        settings["policy"] = own.into();
-        control.change(Space::Project, &project, Some(settings), steadfast_store::Expected::Anything).await?;
+        control.amend(Space::Project, &project, |settings| settings["policy"] = own.into()).await?;
     }
     of_project(&control, &caller, &project)
 }

@@ -5,12 +5,20 @@
 //! commits no more than that; whoever keeps the books calls [`SpendBudget::report`] and
 //! [`SpendBudget::told`].
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+/// More than anybody has.
+const UNLIMITED: u64 = u64::MAX;
+
+/// Whoever has nothing to say asks all the same after so many reports: what others spend counts when it is on its own.
+const QUIET_MAX: u8 = 10;
 
 /// What one project or session may spend in its period.
 #[derive(Debug)]
 pub struct SpendBudget {
-    limit_usd_micros: Option<u64>,
+    /// [`UNLIMITED`] where there is no limit. People change it while calls are under way.
+    limit_usd_micros: AtomicU64,
     books: Mutex<Books>,
 }
 
@@ -25,6 +33,8 @@ struct Books {
     flow: u64,
     /// Asking for more has just been in vain.
     dry: bool,
+    /// Reports since something was heard.
+    quiet: u8,
 }
 
 /// One replica's part of a budget.
@@ -47,8 +57,6 @@ pub struct SpendReport {
     pub needed_usd_micros: u64,
     /// What it would like to have in all; less than it has is given back.
     pub wanted_usd_micros: u64,
-    /// What it gave back with it.
-    pub given_back_usd_micros: u64,
 }
 
 /// What a replica is told about a budget.
@@ -76,7 +84,16 @@ pub struct Ledger {
 impl SpendBudget {
     /// A budget with this limit, or none.
     pub fn new(limit_usd_micros: Option<u64>) -> Self {
-        Self { limit_usd_micros, books: Mutex::default() }
+        Self { limit_usd_micros: AtomicU64::new(limit_usd_micros.unwrap_or(UNLIMITED)), books: Mutex::default() }
+    }
+
+    /// Another limit from now on; what was spent and is held stays.
+    pub fn set_limit(&self, limit_usd_micros: Option<u64>) {
+        let mut books = self.lock();
+        self.limit_usd_micros.store(limit_usd_micros.unwrap_or(UNLIMITED), Ordering::Relaxed);
+        if limit_usd_micros.is_none() {
+            books.share = None;
+        }
     }
 
     /// Holds this much for a call about to start, if it still fits.
@@ -108,13 +125,6 @@ impl SpendBudget {
         ledger.settled_usd_micros = ledger.settled_usd_micros.saturating_add(actual_usd_micros);
     }
 
-    /// Goes on from what another budget has settled: its limit changed, what was spent did not.
-    pub fn carry_over(&self, before: &Self) {
-        let Ledger { settled_usd_micros, period, .. } = before.ledger();
-        let ledger = &mut self.lock().ledger;
-        (ledger.settled_usd_micros, ledger.period) = (settled_usd_micros, period);
-    }
-
     /// Starts a new period: what was spent before no longer counts, what is held still does.
     pub fn roll(&self, period: u64) {
         let mut books = self.lock();
@@ -122,7 +132,7 @@ impl SpendBudget {
         if period > books.ledger.period {
             books.ledger = Ledger { settled_usd_micros: 0, period, ..books.ledger };
             books.dry = false;
-            if let (Some(share), Some(limit)) = (&mut books.share, self.limit_usd_micros) {
+            if let (Some(share), Some(limit)) = (&mut books.share, self.limit_usd_micros()) {
                 // Until somebody says more, an equal part.
                 share.allotted = limit / u64::from(share.replicas.max(1));
                 share.total = limit;
@@ -131,13 +141,13 @@ impl SpendBudget {
     }
 
     /// Whether there is a limit at all.
-    pub const fn is_limited(&self) -> bool {
-        self.limit_usd_micros.is_some()
+    pub fn is_limited(&self) -> bool {
+        self.limit_usd_micros().is_some()
     }
 
     /// The limit.
-    pub const fn limit_usd_micros(&self) -> Option<u64> {
-        self.limit_usd_micros
+    pub fn limit_usd_micros(&self) -> Option<u64> {
+        Some(self.limit_usd_micros.load(Ordering::Relaxed)).filter(|limit| *limit != UNLIMITED)
     }
 
     /// The figures as they stand.
@@ -178,23 +188,26 @@ impl SpendBudget {
     }
 
     /// What is to be told to whoever keeps the books of all; `None` where there is nothing to say. What is
-    /// given back is no longer this replica's.
-    pub fn report(&self) -> Option<SpendReport> {
-        let limit = self.limit_usd_micros?;
+    /// given back is no longer this replica's; nothing is while nobody `is_there` to take it.
+    pub fn report(&self, is_there: bool) -> Option<SpendReport> {
+        let limit = self.limit_usd_micros()?;
         let mut books = self.lock();
         let (short, flow) = (std::mem::take(&mut books.short), std::mem::take(&mut books.flow));
         books.dry = false;
         let committed = books.ledger.committed();
         let needed = committed.saturating_add(short);
         // What a few such reports would use.
-        let wanted = needed.saturating_add(flow.saturating_mul(4)).min(limit.max(committed));
+        let mut wanted = needed.saturating_add(flow.saturating_mul(4)).min(limit.max(committed));
+        if !is_there {
+            wanted = wanted.max(books.share.map_or(0, |share| share.allotted));
+        }
+        books.quiet = books.quiet.saturating_add(1);
         let unchanged = short == 0 && books.share.is_some_and(|share| share.allotted == wanted);
-        let mut given_back = 0;
+        let is_quiet = is_there && unchanged && books.quiet < QUIET_MAX;
         if let Some(share) = &mut books.share
             && wanted < share.allotted
         {
-            given_back = share.allotted - wanted;
-            share.total = share.total.saturating_sub(given_back);
+            share.total = share.total.saturating_sub(share.allotted - wanted);
             share.allotted = wanted;
         }
         let period = books.ledger.period;
@@ -203,9 +216,8 @@ impl SpendBudget {
             committed_usd_micros: committed,
             needed_usd_micros: needed,
             wanted_usd_micros: wanted,
-            given_back_usd_micros: given_back,
         };
-        (!unchanged).then_some(report)
+        (!is_quiet).then_some(report)
     }
 
     /// Takes the answer to a report.
@@ -216,23 +228,14 @@ impl SpendBudget {
         }
         let Allotment { allotted_usd_micros: allotted, total_usd_micros: total, replicas } = *allotment;
         books.dry = allotted < report.needed_usd_micros;
+        books.quiet = 0;
         books.share = Some(Share { allotted, total, replicas: replicas.max(1) });
-    }
-
-    /// The report was heard, but nothing is handed out yet: what was given back with it stays this replica's.
-    pub fn kept(&self, report: &SpendReport) {
-        let mut books = self.lock();
-        let is_same = books.ledger.period == report.period;
-        if let Some(share) = books.share.as_mut().filter(|_| is_same) {
-            share.allotted = share.allotted.saturating_add(report.given_back_usd_micros);
-            share.total = share.total.saturating_add(report.given_back_usd_micros);
-        }
     }
 
     /// Nobody keeps the books of all: what nobody had taken is divided equally.
     pub fn on_its_own(&self) {
         let mut books = self.lock();
-        let Some(limit) = self.limit_usd_micros else { return };
+        let Some(limit) = self.limit_usd_micros() else { return };
         if let Some(share) = &mut books.share {
             share.allotted += limit.saturating_sub(share.total) / u64::from(share.replicas);
             share.total = share.total.max(limit);
@@ -244,7 +247,7 @@ impl SpendBudget {
         let Books { ledger, share, .. } = books;
         let held = ledger.reserved_usd_micros.checked_add(usd_micros)?;
         let committed = ledger.settled_usd_micros.saturating_add(held);
-        let most = share.map(|share| share.allotted).or(self.limit_usd_micros);
+        let most = share.map(|share| share.allotted).or(self.limit_usd_micros());
         most.is_none_or(|most| committed <= most).then_some(held)
     }
 

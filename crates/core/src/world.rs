@@ -54,7 +54,7 @@ pub struct Project {
     /// Fallbacks, earned by successes.
     pub fallbacks: Allowance,
     /// Money.
-    pub spend: SpendBudget,
+    pub spend: Arc<SpendBudget>,
     /// How fast it may go.
     pub rate: Rates,
 }
@@ -236,7 +236,7 @@ impl Project {
         Self {
             name: Arc::from(name),
             fallbacks: Allowance::for_fallbacks(fallback_share),
-            spend: SpendBudget::new(limit_usd_micros),
+            spend: Arc::new(SpendBudget::new(limit_usd_micros)),
             rate: Rates::default(),
         }
     }

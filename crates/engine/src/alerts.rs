@@ -7,6 +7,8 @@ use steadfast_core::alert::{Alert, Ending, Watches};
 use steadfast_core::record::{Event, Record};
 use steadfast_core::{FailureKind, Instant, Timestamp};
 
+use crate::owners::LOST_AFTER_MS;
+
 /// Requests under way that are followed; beyond it new ones raise nothing.
 const OPEN_MAX: usize = 32 * 1024;
 
@@ -27,6 +29,7 @@ struct Open {
     served: Option<Arc<str>>,
     /// Whether any attempt failed for a reason that is not the caller's.
     failed: bool,
+    began: i64,
 }
 
 impl Alerts {
@@ -44,9 +47,13 @@ impl Alerts {
         let now = instant(record.time);
         match record.event {
             Event::Start => {
+                let began = record.time.as_millis();
+                if self.open.len() >= OPEN_MAX {
+                    self.open.retain(|_, open| began - open.began < LOST_AFTER_MS);
+                }
                 let asked = record.chain.first().map(|place| Arc::clone(&place.model));
                 if let (Some(model), Some(project), true) = (asked, &record.project, self.open.len() < OPEN_MAX) {
-                    let open = Open { project: Arc::clone(project), model, served: None, failed: false };
+                    let open = Open { project: Arc::clone(project), model, served: None, failed: false, began };
                     self.open.insert(Arc::clone(&record.request), open);
                 }
             }

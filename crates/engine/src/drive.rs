@@ -88,7 +88,7 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
                 loop {
                     match body.pass(&operation).await {
                         Ok(Some(chunk)) => out.send(chunk).await,
-                        Ok(None) => break operation.succeeded(None),
+                        Ok(None) => break operation.passed(),
                         Err(trouble) => {
                             drop(operation.broke_off(trouble));
                             break out.break_off();

@@ -12,6 +12,7 @@ use http::{HeaderMap, StatusCode};
 use steadfast_core::Instant;
 
 use crate::key::Key;
+use crate::turns::BESIDES_BYTES;
 
 /// All kept answers together.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -38,15 +39,21 @@ struct Entry {
     answer: Kept,
 }
 
+impl Entry {
+    fn bytes(&self) -> usize {
+        self.answer.body.len() + BESIDES_BYTES
+    }
+}
+
 impl Journal {
     /// Keeps an answer.
     pub(crate) fn keep(&self, key: Key, answer: Kept, keep_for: Duration, now: Instant) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.until > now && entry.key != key);
         entries.push_back(Entry { key, until: now + keep_for, answer });
-        let mut bytes: usize = entries.iter().map(|entry| entry.answer.body.len()).sum();
+        let mut bytes: usize = entries.iter().map(Entry::bytes).sum();
         while bytes > BYTES_MAX {
-            bytes -= entries.pop_front().map_or(0, |entry| entry.answer.body.len());
+            bytes -= entries.pop_front().map_or(0, |entry| entry.bytes());
         }
         self.count.store(entries.len(), Ordering::Relaxed);
     }

@@ -42,6 +42,8 @@ pub struct Found {
     pub missed: Option<u64>,
     /// What comes now; the first may begin before the reader's place.
     pub batches: Vec<Batch>,
+    /// The number of the record after them: the reader's next place.
+    pub next: u64,
 }
 
 impl Live {
@@ -70,7 +72,7 @@ impl Live {
         let missed = if number < self.first || number > next { None } else { Some(oldest.saturating_sub(number)) };
         let number = if number > next { oldest } else { number };
         let is_new = |batch: &&Batch| batch.first + batch.records.len() as u64 > number;
-        Found { missed, batches: ring.iter().filter(is_new).cloned().collect() }
+        Found { missed, batches: ring.iter().filter(is_new).cloned().collect(), next }
     }
 
     /// Adds what happened.

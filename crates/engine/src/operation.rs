@@ -228,6 +228,11 @@ impl Operation {
 
     /// Nothing of something replicas share is at hand: asks for more, for a moment.
     async fn ask_for_more(&self, now: Instant) {
+        let plan = self.recovery.plan();
+        if let Some(id) = &self.call.session {
+            // A wait between two attempts may have been long enough for it to be left out of the rounds.
+            self.engine.sharing.uses(&plan.project.name, id, &plan.session);
+        }
         if !self.engine.sharing.more(now).await {
             self.recovery.go_unasked();
         }
@@ -267,7 +272,16 @@ impl Operation {
         if let Some(from) = climbed {
             self.tell_roll_back(&from);
         }
-        self.log_outcome(&Outcome::Succeeded(attempt.target));
+        self.log_outcome(&Outcome::Succeeded(attempt.target), None);
+    }
+
+    /// An answer passed that nobody looked into: of what it cost, the question is all that is known.
+    pub(crate) fn passed(&mut self) {
+        let envelope = &self.call.envelope;
+        let input_tokens = envelope.input_tokens.into();
+        let question = steadfast_dialect::watch::Usage { input_tokens, output_tokens: 0 };
+        let asks_a_model = envelope.model.is_some();
+        self.succeeded(asks_a_model.then_some(question));
     }
 
     /// Says that the session has left the rung it had climbed to, where it has: the model there did not serve.
@@ -360,7 +374,7 @@ impl Operation {
 
     fn finish(&mut self, outcome: &Outcome) -> Verdict {
         self.over = true;
-        self.log_outcome(outcome);
+        self.log_outcome(outcome, None);
         let reason = match outcome {
             Outcome::GaveUp(reason) => *reason,
             Outcome::Succeeded(_) | Outcome::Degraded | Outcome::Cancelled => Reason::CallerLeft,
@@ -579,7 +593,8 @@ impl Operation {
         }
     }
 
-    fn log_outcome(&mut self, outcome: &Outcome) {
+    /// `cut` is what an attempt that was cut short came to.
+    fn log_outcome(&mut self, outcome: &Outcome, cut: Option<(Target, Usage)>) {
         let took = self.engine.clock.now().since(self.started);
         if let Some(trace) = self.trace.take() {
             let place = self.served_by.and_then(|target| self.place(target));
@@ -596,6 +611,8 @@ impl Operation {
         let record = Record {
             attempt: Some(self.recovery.attempts()),
             latency_ms: Some(millis(took)),
+            usage: cut.map(|(_, usage)| usage),
+            usd_micros: cut.and_then(|(target, usage)| self.cost(target, usage)),
             ..self.line(Event::Outcome)
         };
         self.engine.record(record.with_outcome(outcome, &self.world));
@@ -608,10 +625,13 @@ impl Drop for Operation {
             return;
         }
         // The provider has read the question by now, if an attempt was running.
-        let input_tokens = if self.attempt.is_some() { u64::from(self.call.envelope.input_tokens) } else { 0 };
-        let usage = Usage { input_tokens, output_tokens: self.tokens_seen };
+        let cut = self.attempt.as_ref().map(|(attempt, _)| {
+            let input_tokens = self.call.envelope.input_tokens.into();
+            (attempt.target, Usage { input_tokens, output_tokens: self.tokens_seen })
+        });
+        let usage = cut.map_or_else(Usage::default, |(_, usage)| usage);
         self.recovery.cancelled(usage, &self.world, self.engine.clock.now());
-        self.log_outcome(&Outcome::Cancelled);
+        self.log_outcome(&Outcome::Cancelled, cut);
     }
 }
 

@@ -9,6 +9,9 @@ use steadfast_core::record::{Event, Record};
 /// Requests under way that are known; the records of others stay without an owner.
 const OPEN_MAX: usize = 32 * 1024;
 
+/// A request whose end was not recorded by then has lost it.
+pub(crate) const LOST_AFTER_MS: i64 = 60 * 60 * 1000;
+
 /// Requests under way, by their id.
 #[derive(Debug, Default)]
 pub(crate) struct Owners(HashMap<Arc<str>, Owner>);
@@ -17,6 +20,7 @@ pub(crate) struct Owners(HashMap<Arc<str>, Owner>);
 struct Owner {
     project: Option<Arc<str>>,
     session: Option<Arc<str>>,
+    began: i64,
 }
 
 impl Owners {
@@ -24,8 +28,13 @@ impl Owners {
     pub(crate) fn tag(&mut self, batch: &mut [Record]) {
         for record in batch {
             if record.event == Event::Start {
+                let began = record.time.as_millis();
+                if self.0.len() >= OPEN_MAX {
+                    self.0.retain(|_, owner| began - owner.began < LOST_AFTER_MS);
+                }
                 if self.0.len() < OPEN_MAX {
-                    let owner = Owner { project: record.project.clone(), session: record.session.clone() };
+                    let (project, session) = (record.project.clone(), record.session.clone());
+                    let owner = Owner { project, session, began };
                     self.0.insert(Arc::clone(&record.request), owner);
                 }
                 continue;
@@ -49,6 +58,22 @@ mod tests {
     use steadfast_core::Timestamp;
 
     use super::*;
+
+    #[test]
+    fn requests_whose_end_was_lost_make_room() {
+        let mut owners = Owners::default();
+        let start = |number: usize, time| {
+            let record = Record::new(Timestamp::from_millis(time), Event::Start, format!("r{number}").into());
+            Record { project: Some("acme".into()), ..record }
+        };
+        for number in 0..OPEN_MAX {
+            owners.tag(&mut [start(number, 0)]);
+        }
+        owners.tag(&mut [start(OPEN_MAX, LOST_AFTER_MS - 1)]);
+        assert_eq!(owners.0.len(), OPEN_MAX, "they may still be under way");
+        owners.tag(&mut [start(OPEN_MAX, LOST_AFTER_MS)]);
+        assert_eq!(owners.0.len(), 1);
+    }
 
     #[test]
     fn every_record_of_a_request_has_its_project_and_session() {

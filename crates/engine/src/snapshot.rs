@@ -228,23 +228,26 @@ fn shared_endpoint(endpoint: &steadfast_config::Endpoint, before: Option<&Snapsh
     same.map_or_else(fresh, Arc::clone)
 }
 
-/// The project with what it has spent; other limits make a new one of it, which has spent as much.
+/// The project with what it has spent; other limits make a new one of it, which has spent as much and is charged for
+/// the calls that are under way.
 fn shared_project(project: &steadfast_config::Project, before: Option<&Snapshot>) -> Arc<world::Project> {
     let known = before
         .and_then(|before| Some((before.projects.get(&project.name)?, before.config.projects.get(&project.name)?)));
+    if let Some((known, _)) = known {
+        known.spend.set_limit(project.usd_micros_per_day);
+    }
     let same = known.filter(|(known, configured)| {
-        known.spend.limit_usd_micros() == project.usd_micros_per_day
-            && configured.policy.fallback_share == project.policy.fallback_share
+        configured.policy.fallback_share == project.policy.fallback_share
             && known.rate.are(project.requests_per_minute, project.requests_per_minute_per_agent)
     });
     if let Some((same, _)) = same {
         return Arc::clone(same);
     }
     let rates = Rates::per_minute(project.requests_per_minute, project.requests_per_minute_per_agent);
-    let fresh =
+    let mut fresh =
         world::Project::new(&project.name, project.policy.fallback_share, project.usd_micros_per_day).with_rates(rates);
     if let Some((known, _)) = known {
-        fresh.spend.carry_over(&known.spend);
+        fresh.spend = Arc::clone(&known.spend);
     }
     Arc::new(fresh)
 }

@@ -15,6 +15,12 @@ use crate::call::Call;
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 const TURN_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// What a turn holds besides its body: headers, and the buffer they were read into.
+pub(crate) const BESIDES_BYTES: usize = 16 * 1024;
+
+/// How often turns that are too old are looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
 /// A turn as it was asked, and how it ended.
 #[derive(Clone, Debug)]
 pub struct Turn {
@@ -38,6 +44,7 @@ pub(crate) struct Turns {
 struct Kept {
     turns: HashMap<Key, (Turn, Instant)>,
     bytes: usize,
+    looked: Instant,
 }
 
 /// Project and session.
@@ -54,7 +61,7 @@ impl Turns {
 
     /// Keeps a turn in place of the one before it.
     pub(crate) fn keep(&self, turn: Turn, now: Instant) {
-        let bytes = turn.call.body.len();
+        let bytes = turn.bytes();
         let Some(session) = &turn.call.session else { return };
         if self.time().is_zero() || bytes > TURN_BYTES_MAX {
             return;
@@ -62,8 +69,8 @@ impl Turns {
         let key = (turn.call.project.clone(), Arc::clone(session));
         let mut kept = self.lock();
         let before = kept.turns.insert(key, (turn, now));
-        kept.bytes = kept.bytes + bytes - before.map_or(0, |(turn, _)| turn.call.body.len());
-        if kept.bytes > BYTES_MAX {
+        kept.bytes = kept.bytes + bytes - before.map_or(0, |(turn, _)| turn.bytes());
+        if kept.bytes > BYTES_MAX || now.since(kept.looked) > LOOK_EVERY {
             kept.make_room(now, self.time());
         }
     }
@@ -87,11 +94,26 @@ impl Turns {
 impl Kept {
     /// What is too old goes, and if that is not enough the older half.
     fn make_room(&mut self, now: Instant, time: Duration) {
-        let mut ended: Vec<Instant> = self.turns.values().map(|(_, ended)| *ended).collect();
-        let middle = ended.len() / 2;
-        let (_, median, _) = ended.select_nth_unstable(middle);
-        let oldest = (now - time).max(*median);
-        self.turns.retain(|_, (_, ended)| *ended > oldest);
-        self.bytes = self.turns.values().map(|(turn, _)| turn.call.body.len()).sum();
+        self.looked = now;
+        self.turns.retain(|_, (_, ended)| now.since(*ended) < time);
+        self.count();
+        if self.bytes > BYTES_MAX {
+            let mut ended: Vec<Instant> = self.turns.values().map(|(_, ended)| *ended).collect();
+            let middle = ended.len() / 2;
+            let median = *ended.select_nth_unstable(middle).1;
+            self.turns.retain(|_, (_, ended)| *ended > median);
+            self.count();
+        }
+    }
+
+    fn count(&mut self) {
+        self.bytes = self.turns.values().map(|(turn, _)| turn.bytes()).sum();
+    }
+}
+
+impl Turn {
+    /// What it takes to keep it.
+    fn bytes(&self) -> usize {
+        self.call.body.len() + BESIDES_BYTES
     }
 }

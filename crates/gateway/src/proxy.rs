@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{HeaderName, ORIGIN};
+use http::header::{HOST, HeaderName, ORIGIN};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Either};
 use hyper::body::{Body as _, Incoming};
-use steadfast_api::Door;
+use steadfast_api::{Door, is_loopback};
 use steadfast_core::FailureKind;
 use steadfast_dialect::{Envelope, Family, Request as Asked, Route};
 use steadfast_engine::{Call, Engine, Reply, ReplyBody, new_request_id};
@@ -25,7 +25,7 @@ const MODEL_BYTES_MAX: usize = 256;
 /// Headers that belong to the connection or to us, and never go upstream.
 const NOT_PASSED: [HeaderName; 14] = [
     http::header::CONNECTION,
-    http::header::HOST,
+    HOST,
     http::header::CONTENT_LENGTH,
     http::header::TRANSFER_ENCODING,
     http::header::TE,
@@ -136,28 +136,25 @@ fn respond(reply: Reply) -> Response<Body> {
 
 /// A web page of somebody else must not spend the keys of whoever looks at it.
 ///
-/// A page can point its own name at this machine, so that its origin and our host agree: only the
-/// machine's own names count. Programs that are no browsers send neither header.
+/// A page can point its own name at this machine, so that its origin and our host agree, and a browser need not
+/// say then that a page asks: only the machine's own names count.
 pub(crate) fn refuse_strangers(headers: &HeaderMap, door: Door) -> Result<(), Refusal> {
-    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = match text(&ORIGIN) {
-        Some(origin) => origin.split_once("://").map_or(origin, |(_, rest)| rest),
-        None if headers.contains_key("sec-fetch-site") => text(&http::header::HOST).unwrap_or(""),
-        None => return Ok(()),
-    };
     // Where keys are asked for, a page that has none gets nothing.
-    if door == Door::Locked || matches!(without_port(host), "localhost" | "127.0.0.1" | "[::1]") {
+    if door == Door::Locked {
         return Ok(());
     }
-    let message = "requests from other web pages are refused: they would use your keys";
-    Err(Refusal::new(StatusCode::FORBIDDEN, FailureKind::AuthError, message))
-}
-
-/// The host of an authority such as `localhost:3000` or `[::1]:3000`.
-fn without_port(authority: &str) -> &str {
-    match authority.find(']') {
-        Some(bracket) => &authority[..=bracket],
-        None => authority.split(':').next().unwrap_or(authority),
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let refused = |message: &str| Err(Refusal::new(StatusCode::FORBIDDEN, FailureKind::AuthError, message));
+    if let Some(origin) = text(&ORIGIN)
+        && !is_loopback(origin.split_once("://").map_or(origin, |(_, rest)| rest))
+    {
+        return refused("requests from other web pages are refused: they would use your keys");
+    }
+    match text(&HOST) {
+        Some(host) if !host.is_empty() && !is_loopback(host) => {
+            refused("this gateway serves this machine alone, by its own name: call it localhost or 127.0.0.1")
+        }
+        _ => Ok(()),
     }
 }
 
@@ -231,10 +228,8 @@ mod tests {
     #[test]
     fn other_peoples_web_pages_are_refused() {
         let from = |name: HeaderName, value: &'static str, host: &'static str| {
-            let headers = HeaderMap::from_iter([
-                (name, HeaderValue::from_static(value)),
-                (http::header::HOST, HeaderValue::from_static(host)),
-            ]);
+            let headers =
+                HeaderMap::from_iter([(name, HeaderValue::from_static(value)), (HOST, HeaderValue::from_static(host))]);
             refuse_strangers(&headers, Door::Open).is_ok()
         };
         let site = HeaderName::from_static("sec-fetch-site");
@@ -243,6 +238,13 @@ mod tests {
         }
         assert!(!from(ORIGIN, "https://evil.example", "localhost:4141") && !from(ORIGIN, "null", "localhost:4141"));
         assert!(!from(ORIGIN, "http://evil.example:4141", "evil.example:4141"), "a name pointed at this machine");
-        assert!(from(site.clone(), "none", "localhost:4141") && !from(site, "same-origin", "evil.example:4141"));
+        assert!(
+            from(site.clone(), "none", "localhost:4141") && !from(site.clone(), "same-origin", "evil.example:4141")
+        );
+        assert!(
+            !from(HeaderName::from_static("accept"), "*/*", "evil.example:4141"),
+            "old browsers do not say that a page asks"
+        );
+        assert!(from(HeaderName::from_static("accept"), "*/*", "127.0.0.2:4141"));
     }
 }

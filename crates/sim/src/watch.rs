@@ -275,7 +275,7 @@ impl Watch {
         let session = &op.purse.session.spend;
         let (held, spent) = (op.purse.held_usd_micros.get(), op.purse.spent_usd_micros.get());
         let budgets = [
-            ("project", &project.spend, book.held_usd_micros, book.spent_usd_micros),
+            ("project", &*project.spend, book.held_usd_micros, book.spent_usd_micros),
             ("session", session, held, spent),
         ];
         for (whose, budget, held, spent) in budgets {

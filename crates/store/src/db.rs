@@ -211,8 +211,9 @@ impl Writer {
                 .await?;
             self.durability = durability;
         }
-        self.connection.execute("BEGIN IMMEDIATE").await?;
+        // Before it is: whoever gives up waiting for it may leave one behind, and ending none is harmless.
         self.is_open = true;
+        self.connection.execute("BEGIN IMMEDIATE").await?;
         Ok(())
     }
 }

@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use crate::batch;
 use crate::db::{Database, Durability, args};
 use crate::error::Error;
@@ -25,6 +27,9 @@ const BATCH_MAX: usize = 2_000;
 /// Low enough to wait for those who serve, high enough to keep up with them.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
+
+/// A database that does not answer by then is away.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 /// How often running requests are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -68,7 +73,7 @@ async fn keep(shared: Arc<Shared>) {
     let folding = tokio::spawn(fold(Arc::clone(&shared)));
     let writing = tokio::spawn(write(Arc::clone(&shared)));
     let _ = folding.await;
-    if tokio::time::timeout(END_WITHIN, writing).await.is_err() {
+    if timeout(END_WITHIN, writing).await.is_err() {
         let health = shared.health();
         tracing::warn!(store = %shared.options.address, waiting = health.waiting, "the store was closed with requests unwritten");
     }
@@ -82,7 +87,7 @@ async fn keep(shared: Arc<Shared>) {
 async fn fold(shared: Arc<Shared>) {
     let mut looked = tokio::time::Instant::now();
     while !shared.is_closed() {
-        let _ = tokio::time::timeout(GATHER / 4, shared.work.notified()).await;
+        let _ = timeout(GATHER / 4, shared.work.notified()).await;
         let now = crate::now();
         shared.fold(now);
         if looked.elapsed() >= LOOK_EVERY {
@@ -121,6 +126,12 @@ async fn write(shared: Arc<Shared>) {
     }
 }
 
+/// Waits no longer than it should take: a host that is switched off says nothing at all.
+async fn within<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let silent = || Error::Away(format!("no answer within {} s", ANSWER_WITHIN.as_secs()));
+    timeout(ANSWER_WITHIN, work).await.unwrap_or_else(|_| Err(silent()))
+}
+
 impl Link {
     /// Reaches the database where that has not been done, and writes everything that waits.
     async fn write(&mut self, shared: &Shared) -> Result<(), Error> {
@@ -133,7 +144,7 @@ impl Link {
             if items.is_empty() {
                 return self.keep_up(shared, &db).await;
             }
-            match batch::write(&db, &items, &mut self.known).await {
+            match within(batch::write(&db, &items, &mut self.known)).await {
                 Ok(()) => self.wrote(shared, &items),
                 Err(error) if error.may_pass() => {
                     shared.give_back(items);
@@ -145,7 +156,7 @@ impl Link {
     }
 
     async fn connect(&mut self, shared: &Shared) -> Result<(), Error> {
-        let db = Database::connect(&shared.options.address).await?;
+        let db = within(Database::connect(&shared.options.address)).await?;
         migrate::migrate(&db).await?;
         let mut tx = db.begin(Durability::Process).await?;
         let sql = "UPDATE counters SET value = value + 1 WHERE name = 'opening' RETURNING value";
@@ -157,7 +168,8 @@ impl Link {
         let db = Arc::new(db);
         shared.reached(Arc::clone(&db));
         if let Some(old) = self.database.replace(db) {
-            old.close().await;
+            // One that hangs must not keep the new one from its work.
+            let _ = timeout(ANSWER_WITHIN, old.close()).await;
         }
         Ok(())
     }
@@ -185,7 +197,7 @@ impl Link {
         let mut items = std::collections::VecDeque::from(items);
         while let Some(item) = items.pop_front() {
             let item = [item];
-            match batch::write(db, &item, &mut self.known).await {
+            match within(batch::write(db, &item, &mut self.known)).await {
                 Ok(()) => self.wrote(shared, &item),
                 Err(error) if error.may_pass() => {
                     let [item] = item;

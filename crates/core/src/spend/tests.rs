@@ -95,7 +95,7 @@ proptest! {
         budgets.iter().for_each(|budget| budget.share(3));
         let mut bank = Bank { limit, parts: [0; 3] };
         let mut compare = |who: usize| {
-            if let Some(report) = budgets[who].report() {
+            if let Some(report) = budgets[who].report(true) {
                 let allotment = bank.settle(who, &report);
                 budgets[who].told(&report, &allotment);
             }
@@ -129,7 +129,7 @@ fn a_replica_that_has_nothing_asks_and_gets() {
     let mut bank = Bank { limit: 100, parts: [0; 3] };
     let mut ask = |who: usize, budget: &SpendBudget, amount| {
         assert!(budget.lacks(amount));
-        let report = budget.report().unwrap();
+        let report = budget.report(true).unwrap();
         budget.told(&report, &bank.settle(who, &report));
         budget.reserve(amount)
     };
@@ -140,7 +140,7 @@ fn a_replica_that_has_nothing_asks_and_gets() {
     assert!(!other.lacks(50), "asking again at once would bring the same answer");
     assert_eq!(other.total_usd_micros(), 60);
     one.settle(60, 10);
-    let report = one.report().unwrap();
+    let report = one.report(true).unwrap();
     assert_eq!(report.committed_usd_micros, 10);
 }
 
@@ -148,13 +148,7 @@ fn a_replica_that_has_nothing_asks_and_gets() {
 fn what_nobody_had_taken_is_divided_when_nobody_keeps_the_books() {
     let budget = SpendBudget::new(Some(100));
     budget.share(4);
-    let report = SpendReport {
-        period: 0,
-        committed_usd_micros: 0,
-        needed_usd_micros: 10,
-        wanted_usd_micros: 10,
-        given_back_usd_micros: 0,
-    };
+    let report = SpendReport { period: 0, committed_usd_micros: 0, needed_usd_micros: 10, wanted_usd_micros: 10 };
     budget.told(&report, &Allotment { allotted_usd_micros: 10, total_usd_micros: 60, replicas: 4 });
     budget.on_its_own();
     budget.on_its_own();
@@ -166,21 +160,46 @@ fn what_nobody_had_taken_is_divided_when_nobody_keeps_the_books() {
 }
 
 #[test]
-fn a_part_is_not_given_back_to_a_keeper_that_hands_nothing_out_yet() {
+fn nothing_is_given_back_while_nobody_is_there_to_take_it() {
     let budget = SpendBudget::new(Some(100));
     budget.share(2);
-    budget.on_its_own();
-    for _ in 0..3 {
-        let report = budget.report().unwrap();
-        assert_eq!((report.committed_usd_micros, report.given_back_usd_micros), (0, 50));
-        budget.kept(&report);
+    for _ in 0..20 {
+        budget.on_its_own();
+        let report = budget.report(false).expect("one that has forgotten everything must hear it");
+        assert_eq!((report.committed_usd_micros, report.wanted_usd_micros), (0, 50));
     }
-    assert!(budget.reserve(50) && !budget.reserve(1), "an equal part, however often it listened");
+    assert!(budget.reserve(50) && !budget.reserve(1), "an equal part, however long it lasts");
+}
+
+#[test]
+fn another_limit_counts_calls_that_are_under_way() {
+    let budget = SpendBudget::new(Some(100));
+    assert!(budget.reserve(60) && !budget.reserve(60));
+    budget.set_limit(Some(150));
+    assert!(budget.reserve(60));
+    budget.settle(60, 10);
+    assert_eq!(budget.ledger().committed(), 70);
+    budget.set_limit(Some(50));
+    assert!(!budget.reserve(1));
+    budget.set_limit(None);
+    assert!(!budget.is_limited() && budget.reserve(1_000_000));
+}
+
+#[test]
+fn whoever_is_quiet_asks_now_and_then_what_others_have_spent() {
+    let budget = SpendBudget::new(Some(100));
+    budget.share(2);
+    let first = budget.report(true);
+    assert_eq!(first, None, "nothing to say");
+    let asked = (0..20).find_map(|_| budget.report(true)).expect("it asks");
+    budget.told(&asked, &Allotment { allotted_usd_micros: 0, total_usd_micros: 90, replicas: 2 });
+    budget.on_its_own();
+    assert!(budget.reserve(5) && !budget.reserve(1), "half of the 10 that were left");
 }
 
 #[test]
 fn a_budget_without_a_limit_has_nothing_to_share() {
     let budget = SpendBudget::new(None);
     budget.share(2);
-    assert!(!budget.lacks(1_000_000) && budget.reserve(1_000_000) && budget.report().is_none());
+    assert!(!budget.lacks(1_000_000) && budget.reserve(1_000_000) && budget.report(true).is_none());
 }

@@ -64,6 +64,8 @@ struct Rounds {
     proposal: String,
     seen: u64,
     known: Known,
+    /// Which sessions come next.
+    turn: usize,
     warned: bool,
 }
 
@@ -105,6 +107,7 @@ impl Rounds {
             proposal: Shared::random_name(),
             seen: 0,
             known: Known::default(),
+            turn: 0,
             warned: false,
         }
     }
@@ -177,7 +180,6 @@ impl Rounds {
                 Answered::Round(answer) if answer.settling => {
                     self.learn(engine, &answer);
                     said.rates.iter().for_each(|(limited, report)| limited.registered(report));
-                    said.spends.iter().for_each(|(budget, report)| budget.budget().kept(report));
                     return Ok(Heard::Settling);
                 }
                 Answered::Round(answer) => {
@@ -234,20 +236,31 @@ impl Rounds {
             said.rates.push((limited, report));
         }
         let day = engine.clock.day();
+        let is_up = self.notes.up.load(Ordering::Relaxed);
         for project in snapshot.known_projects() {
             project.spend.roll(day);
             let key = || format!("{}:{day}", hashed(&self.salt, &["project", &project.name]));
-            said.ask(&mut round, Budget::Project(Arc::clone(project)), key);
+            said.ask(&mut round, Budget::Project(Arc::clone(project)), is_up, key);
         }
-        let sessions: Vec<_> = self.sessions().take(SESSIONS_PER_ROUND).collect();
-        for (key, session) in sessions {
+        for (key, session) in self.next_sessions() {
             let name = || hashed(&self.salt, &["session", &key.0, &key.1]);
-            if !said.ask(&mut round, Budget::Session(session), name) {
-                // It has given everything back that it does not use.
+            let is_idle = session.spend.ledger().reserved_usd_micros == 0;
+            if !said.ask(&mut round, Budget::Session(session), is_up, name) && is_idle {
+                // It has given everything back that it does not use, and no call of it is under way.
                 self.notes.sessions().remove(&key);
             }
         }
         (round, said)
+    }
+
+    /// Those whose turn it is: many more than fit into a round take turns.
+    fn next_sessions(&mut self) -> Vec<(SessionKey, Arc<Session>)> {
+        let mut sessions: Vec<_> = self.sessions().collect();
+        let first = self.turn % sessions.len().max(1);
+        self.turn = first + SESSIONS_PER_ROUND;
+        sessions.rotate_left(first);
+        sessions.truncate(SESSIONS_PER_ROUND);
+        sessions
     }
 
     fn sessions(&self) -> impl Iterator<Item = (SessionKey, Arc<Session>)> {
@@ -321,8 +334,8 @@ impl Said {
     }
 
     /// Adds a budget to the round, where it has something to say.
-    fn ask(&mut self, round: &mut Round, budget: Budget, key: impl FnOnce() -> String) -> bool {
-        let (Some(limit), Some(report)) = (budget.budget().limit_usd_micros(), budget.budget().report()) else {
+    fn ask(&mut self, round: &mut Round, budget: Budget, is_up: bool, key: impl FnOnce() -> String) -> bool {
+        let (Some(limit), Some(report)) = (budget.budget().limit_usd_micros(), budget.budget().report(is_up)) else {
             return false;
         };
         round.spends.push(SpendAsk {

@@ -121,6 +121,13 @@ impl Draft {
     /// Learns from a record and keeps its line.
     pub(crate) fn take(&mut self, record: &Record) {
         self.keep(record);
+        // On each of them: the first one may have been lost.
+        if let Some(project) = &record.project {
+            self.project = Arc::clone(project);
+        }
+        if self.session.is_none() {
+            self.session.clone_from(&record.session);
+        }
         match record.event {
             Event::Start => self.start(record),
             Event::Attempt => self.attempt(record),
@@ -130,6 +137,8 @@ impl Draft {
                 self.ended = Some(record.time.as_millis());
                 self.outcome = Some(record.outcome.as_deref().unwrap_or("gave_up").to_owned());
                 self.latency_ms = record.latency_ms;
+                // Of an attempt that was cut short because its client left.
+                self.usd_micros += record.usd_micros.unwrap_or(0);
             }
             Event::Breaker | Event::Alert | Event::Escalation => {}
         }
@@ -173,13 +182,9 @@ impl Draft {
     }
 
     fn start(&mut self, record: &Record) {
-        self.session.clone_from(&record.session);
         self.client.clone_from(&record.client);
         self.agent.clone_from(&record.agent);
         self.pattern.clone_from(&record.pattern);
-        if let Some(project) = &record.project {
-            self.project = Arc::clone(project);
-        }
         self.model = record.chain.first().map(|place| Arc::clone(&place.model));
     }
 

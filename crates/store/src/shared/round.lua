@@ -176,7 +176,8 @@ if settling == 1 then
     ask.short, ask.ahead = 0, 0
   end
   for _, ask in ipairs(said.spends) do
-    ask.needed, ask.wanted = ask.committed, ask.committed
+    -- What it holds already is its own; others must not be handed it.
+    ask.needed = ask.wanted
   end
 end
 local version, news = facts()
