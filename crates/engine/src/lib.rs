@@ -9,6 +9,7 @@ mod attempt;
 mod call;
 mod clock;
 mod drive;
+mod echo;
 mod failures;
 mod foreign;
 mod health;

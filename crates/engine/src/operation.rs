@@ -23,6 +23,7 @@ use steadfast_dialect::{Limit, Operation as Asked};
 use crate::Engine;
 use crate::call::Call;
 use crate::drive::operation_name;
+use crate::echo::without_echo;
 use crate::failures::{Failed, Repeat};
 use crate::journal::Kept;
 use crate::limits::{self, Taken};
@@ -64,6 +65,9 @@ pub(crate) struct Operation {
     /// What it took from its project's rate limits.
     taken: Option<Taken>,
 }
+
+/// How often a request asks for more of what replicas share before it goes by what there is.
+const ASKS_MAX: u32 = 4;
 
 /// What the driver does next.
 pub(crate) enum Next {
@@ -196,7 +200,7 @@ impl Operation {
             let now = self.engine.clock.now();
             if self.engine.sharing.is_up() && self.recovery.lacks(&self.world, now) {
                 // Boxed: every request has room for what few need.
-                Box::pin(self.ask_for_more(now)).await;
+                Box::pin(self.ask_for_more()).await;
             }
             match self.recovery.next(&self.world, now) {
                 Action::Attempt(attempt) => {
@@ -227,14 +231,20 @@ impl Operation {
     }
 
     /// Nothing of something replicas share is at hand: asks for more, for a moment.
-    async fn ask_for_more(&self, now: Instant) {
+    async fn ask_for_more(&self) {
         let plan = self.recovery.plan();
         if let Some(id) = &self.call.session {
             // A wait between two attempts may have been long enough for it to be left out of the rounds.
             self.engine.sharing.uses(&plan.project.name, id, &plan.session);
         }
-        if !self.engine.sharing.more(now).await {
-            self.recovery.go_unasked();
+        for _ in 0..ASKS_MAX {
+            if !self.engine.sharing.more(self.engine.clock.now()).await {
+                return self.recovery.go_unasked();
+            }
+            // Others who came meanwhile may have taken what was fetched for this one.
+            if !self.recovery.lacks(&self.world, self.engine.clock.now()) {
+                return;
+            }
         }
     }
 
@@ -326,6 +336,7 @@ impl Operation {
             // A client that leaves drops the operation: who says "cancelled" here is the provider.
             failure.kind = FailureKind::ServerError;
         }
+        failure.message = without_echo(&failure.message, &self.call.body, &self.call.credential);
         let usage = trouble.usage;
         // The words of another vendor are in another shape than the client reads.
         let is_own = endpoint.is_none_or(|endpoint| endpoint.dialect == dialect_of(self.call.route.family));

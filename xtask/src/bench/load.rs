@@ -54,7 +54,7 @@ impl Request {
     pub(crate) fn with_body(path: &str, body: &str) -> Self {
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n\
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
              authorization: Bearer sk-bench\r\nuser-agent: xtask-bench\r\naccept: */*\r\ncontent-length: {length}\r\n\r\n"
         );
         Self((head + body).into_bytes().into())

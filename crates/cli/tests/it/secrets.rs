@@ -1,6 +1,7 @@
 //! One run with planted secrets and texts through everything that can happen, and then a search for
 //! them in everything that was written.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Folder;
@@ -8,17 +9,18 @@ use super::serve::{Provider, Server, read_until};
 
 /// What must not be found anywhere. None has a shape that gives it away: hiding by shape is not
 /// what this is about.
-const PROVIDER_KEY: &str = "Quartz41provider";
-const CLIENT_KEY: &str = "Quartz42client";
-const PROJECT_KEY: &str = "Quartz43project";
-const ADMIN_TOKEN: &str = "Quartz44admin";
-const QUERY_KEY: &str = "Quartz45query";
-const HEADER: &str = "Quartz46header";
-const COLLECTOR: &str = "Quartz47collector";
-const IN_FILE: &str = "Quartz48file";
+const PROVIDER_KEY: &str = "Quartzprovider";
+const CLIENT_KEY: &str = "Quartzclient";
+const PROJECT_KEY: &str = "Quartzproject";
+const ADMIN_TOKEN: &str = "Quartzadmin";
+const QUERY_KEY: &str = "Quartzquery";
+const HEADER: &str = "Quartzheader";
+const COLLECTOR: &str = "Quartzcollector";
+const IN_FILE: &str = "Quartzfile";
+/// An id of the provider's, nobody's secret: folded by its shape.
 const UPSTREAM: &str = "Quartz49upstream";
-const PROMPT: &str = "Quartz50prompt";
-const ANSWER: &str = "Quartz51answer";
+const PROMPT: &str = "Quartzprompt";
+const ANSWER: &str = "Quartzanswer";
 
 fn config(provider: &Provider) -> String {
     let url = |name: &str| provider.fake.endpoint_url(name);
@@ -95,6 +97,19 @@ fn messages(stream: bool) -> String {
     )
 }
 
+/// What tells about traffic.
+const API: [&str; 9] = [
+    "/api/now",
+    "/api/requests?limit=200",
+    "/api/sessions",
+    "/api/endpoints",
+    "/api/projects",
+    "/api/analytics",
+    "/api/analytics/failures",
+    "/api/alerts",
+    "/api/export/attempts.jsonl",
+];
+
 /// Where the provider's own words come back as they are.
 const MESSAGES: &str = "POST /v1/messages HTTP/1.1\r\n";
 const CHAT: &str = "POST /v1/chat/completions HTTP/1.1\r\n";
@@ -121,8 +136,8 @@ fn nothing_that_is_written_holds_a_secret_or_a_text() {
     let all = [
         format!(r#"text="{ANSWER}""#),
         "status=500".to_owned(),
-        format!(r#"status=401 body="Incorrect API key provided: {PROVIDER_KEY} ({HEADER}).""#),
-        format!(r#"status=500 body="cannot serve {PROVIDER_KEY}" x2; text="{ANSWER}""#),
+        format!(r#"status=401 body="Incorrect API key provided: KEY ({HEADER}).""#),
+        format!(r#"status=500 body="cannot serve KEY" x2; text="{ANSWER}""#),
         "rate_limit retry-after=0".to_owned(),
         "reset".to_owned(),
         "garbage".to_owned(),
@@ -133,8 +148,12 @@ fn nothing_that_is_written_holds_a_secret_or_a_text() {
         "empty".to_owned(),
     ];
     for script in &all {
-        for endpoint in ["own", "h2", "client", "google"] {
-            provider.script(endpoint, script);
+        // Each says back the key that it was sent.
+        let keys = [PROVIDER_KEY, PROVIDER_KEY, CLIENT_KEY, QUERY_KEY];
+        for (endpoint, key) in ["own", "h2", "client", "google"].into_iter().zip(keys) {
+            let script =
+                if endpoint == "client" || endpoint == "google" { script.replace(HEADER, "") } else { script.clone() };
+            provider.script(endpoint, &script.replace("KEY", key));
         }
         for stream in [false, true] {
             seen_by_clients.push(server.ask(&format!("{CHAT}{project}"), &chat(stream)));
@@ -157,6 +176,13 @@ fn nothing_that_is_written_holds_a_secret_or_a_text() {
     seen_by_clients.push(server.ask(&format!("{MESSAGES}{client}x-steadfast-project: acme\r\n"), &messages(false)));
     seen_by_clients.push(server.ask(&format!("{MESSAGES}{client}x-steadfast-deadline: never\r\n"), &messages(false)));
 
+    // The control API, about everything that happened.
+    let admin = format!("authorization: Bearer {ADMIN_TOKEN}\r\n");
+    let told: Vec<String> = API.iter().map(|path| server.ask(&format!("GET {path} HTTP/1.1\r\n{admin}"), "")).collect();
+    assert!(told.iter().all(|told| told.starts_with("HTTP/1.1 200")), "{told:?}");
+    let api = told.join("\n");
+    assert!(api.contains("auth_error"), "there is something to search: {api}");
+
     // Reloads, good and bad.
     folder.write("steadfast.toml", &format!("{}\n[projects.more]\n", config(&provider)));
     server.hears("configuration reloaded");
@@ -168,7 +194,7 @@ fn nothing_that_is_written_holds_a_secret_or_a_text() {
 
     let metrics = server.ask("GET /metrics HTTP/1.1\r\n", "");
     assert!(metrics.contains("steadfast_attempts_total{endpoint=\"own\",result=\"auth_error\"}"), "{metrics}");
-    let ready = server.ask("GET /ready HTTP/1.1\r\n", "");
+    seen_by_clients.push(server.ask("GET /ready HTTP/1.1\r\n", ""));
 
     // One answer is under way when it ends.
     provider.script("client", "words=10000 delay=20ms");
@@ -183,14 +209,23 @@ fn nothing_that_is_written_holds_a_secret_or_a_text() {
     let secrets = [PROVIDER_KEY, CLIENT_KEY, PROJECT_KEY, ADMIN_TOKEN, QUERY_KEY, HEADER, COLLECTOR, IN_FILE, UPSTREAM];
     for secret in secrets {
         for (place, text) in
-            [("stderr", &said), ("the log", &log), ("metrics", &metrics), ("ready", &ready), ("answers", &seen)]
+            [("stderr", &said), ("the log", &log), ("metrics", &metrics), ("the API", &api), ("answers", &seen)]
         {
             assert!(!text.contains(secret), "`{secret}` is in {place}: {}", around(text, secret));
         }
     }
     for words in [PROMPT, ANSWER] {
-        for (place, text) in [("stderr", &said), ("the log", &log), ("metrics", &metrics), ("ready", &ready)] {
+        for (place, text) in [("stderr", &said), ("the log", &log), ("metrics", &metrics), ("the API", &api)] {
             assert!(!text.contains(words), "`{words}` is in {place}: {}", around(text, words));
+        }
+    }
+    let mut files = Vec::new();
+    all_files(&folder.0, &mut files);
+    assert!(files.iter().any(|file| file.ends_with("steadfast.db")), "the store is searched too: {files:?}");
+    for file in files.iter().filter(|file| !file.ends_with("steadfast.toml")) {
+        let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
+        for words in secrets.into_iter().chain([PROMPT, ANSWER]) {
+            assert!(!text.contains(words), "`{words}` is in {}: {}", file.display(), around(&text, words));
         }
     }
     assert!(seen.contains(ANSWER), "clients do get their answers");
@@ -199,6 +234,15 @@ fn nothing_that_is_written_holds_a_secret_or_a_text() {
     let bodies: Vec<String> = told_of_failure.map(|seen| String::from_utf8_lossy(&seen.body).into_owned()).collect();
     assert!(bodies.iter().any(|body| body.contains("cannot serve ***")), "{bodies:?}");
     assert!(bodies.iter().all(|body| !body.contains(PROVIDER_KEY)), "{bodies:?}");
+}
+
+fn all_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        match entry.path() {
+            path if path.is_dir() => all_files(&path, found),
+            path => found.push(path),
+        }
+    }
 }
 
 /// The place in a text, for whoever must find out how it came there.

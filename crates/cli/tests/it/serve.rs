@@ -116,7 +116,7 @@ impl Server {
     pub(crate) fn send(&self, head: &str, body: &str) -> TcpStream {
         let mut socket = TcpStream::connect(&self.address).unwrap();
         socket.set_read_timeout(Some(LIMIT)).unwrap();
-        let head = format!("{head}connection: close\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head = format!("{head}connection: close\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
         socket.write_all(head.as_bytes()).unwrap();
         socket.write_all(body.as_bytes()).unwrap();
         socket

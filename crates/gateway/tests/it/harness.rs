@@ -275,13 +275,13 @@ fn load_with(text: &str, stored: &Value) -> Result<Loaded, Problems> {
 }
 
 pub(crate) fn post(path: &str, body: &Value) -> Request<Full<Bytes>> {
-    let request = Request::builder().method(Method::POST).uri(path).header("host", "gateway");
+    let request = Request::builder().method(Method::POST).uri(path).header("host", "localhost");
     let request = request.header("content-type", "application/json").header("authorization", "Bearer sk-client-own-42");
     request.body(Full::new(body.to_string().into())).unwrap()
 }
 
 pub(crate) fn get(path: &str) -> Request<Full<Bytes>> {
-    Request::builder().uri(path).header("host", "gateway").body(Full::new(Bytes::new())).unwrap()
+    Request::builder().uri(path).header("host", "localhost").body(Full::new(Bytes::new())).unwrap()
 }
 
 pub(crate) fn with(mut request: Request<Full<Bytes>>, name: &'static str, value: &str) -> Request<Full<Bytes>> {

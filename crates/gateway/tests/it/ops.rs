@@ -49,7 +49,7 @@ async fn a_connection_too_many_is_refused_with_words_and_a_place_is_free_again()
     let settings = Settings { connections_max: 2, ..Settings::default() };
     let stage = Stage::with_settings(USUAL, settings).await;
     let open = [TcpStream::connect(stage.address).await.unwrap(), TcpStream::connect(stage.address).await.unwrap()];
-    let health = b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let health = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     let refused = raw(&stage, health).await;
     assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("--connections-max"), "{refused}");
     drop(open);
@@ -189,26 +189,26 @@ async fn limits_of_heads_bodies_and_patience_are_told() {
         ..Settings::default()
     };
     let stage = Stage::with_settings(USUAL, settings).await;
-    let large = format!("POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n", "y".repeat(200 * 1024));
+    let large = format!("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "y".repeat(200 * 1024));
     let answer = raw(&stage, large.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
 
-    let slow = "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{\"model\":";
+    let slow = "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{\"model\":";
     let answer = raw(&stage, slow.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("the request body stopped arriving"), "{answer}");
     assert!(answer.contains("\"type\":\"error\""), "in the client's format: {answer}");
 
     let body = format!("{{\"model\":\"claude-one\",\"x\":\"{}\"}}", "y".repeat(40 * 1024 * 1024));
-    let head = format!("POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
     let answer = raw(&stage, format!("{head}{body}").as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("larger than 1 MiB"), "announced: {answer}");
-    let head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head = "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunked = format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     let answer = raw(&stage, chunked.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("larger than 1 MiB"), "chunked: {answer}");
 
     let began = Instant::now();
-    raw(&stage, b"POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-never").await;
+    raw(&stage, b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-never").await;
     assert!(began.elapsed() < Duration::from_secs(5), "a head that never ends ends the connection");
     assert_eq!(stage.fake.requests().len(), 0);
     assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 200);

@@ -143,7 +143,7 @@ fn request(format: Format, way: Way, session: &str) -> anyhow::Result<Request<Fu
     let mut request = Request::builder()
         .method(Method::POST)
         .uri(path)
-        .header("host", "steadfast")
+        .header("host", "localhost")
         .header("content-type", "application/json")
         .header("x-steadfast-session", session)
         .header(OWN, "1");
