@@ -33,7 +33,7 @@ struct Options {
     binary: Option<PathBuf>,
 }
 
-const USAGE: &str = "`bench gateway` takes --rounds N, --seconds N (of a round), --soak SECONDS, --only plain|latency|streams|memory|soak|faults, --binary FILE";
+const USAGE: &str = "`bench gateway` takes --rounds N, --seconds N (of a round), --soak SECONDS, --only plain|latency|streams|memory|events|soak|faults, --binary FILE";
 
 /// Slow streams that are open at once.
 const OPEN_STREAMS: usize = 2000;
@@ -139,6 +139,12 @@ async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Table> {
         table.single(&Single { name, ours, theirs: Some(theirs), bound: Bound::AtMost(40.0) });
     }
     drop(nginx);
+    if wanted("events") {
+        talk("requests kept, and not");
+        let ours = events(options, &folder, binary, fake.addr).await?;
+        let name = "requests/s with every request kept / with none, 64 connections".to_owned();
+        table.single(&Single { name, ours, theirs: None, bound: Bound::AtLeast(0.9) });
+    }
     if wanted("soak") {
         let seconds = options.soak.as_secs();
         talk(&format!("soak, {seconds} s"));
@@ -158,6 +164,23 @@ async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Table> {
         table.single(&Single { name, ours, theirs: None, bound: Bound::AtMost(1.3) });
     }
     Ok(table)
+}
+
+/// Throughput with the store at work over that without, the median of rounds in turn.
+async fn events(options: &Options, folder: &Folder, binary: &Path, upstream: SocketAddr) -> anyhow::Result<f64> {
+    let keeps = stage::keeping(folder, binary, upstream, true)?;
+    let forgets = stage::keeping(folder, binary, upstream, false)?;
+    let request = Request::chat(PLAIN, 2000, false);
+    let mut ratios = Vec::new();
+    for round in 0..=options.rounds {
+        let kept = one(keeps.addr, None, &request, 64, options.round).await.context("with a store")?;
+        let forgot = one(forgets.addr, None, &request, 64, options.round).await.context("without")?;
+        if round > 0 {
+            ratios.push(kept.per_second / forgot.per_second);
+        }
+    }
+    ratios.sort_by(f64::total_cmp);
+    Ok(ratios[ratios.len() / 2])
 }
 
 /// Who is compared.

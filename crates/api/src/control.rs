@@ -99,7 +99,9 @@ impl Control {
         let pulse = Arc::new(Pulse::default());
         let (ended, climbs) = mpsc::channel(ENDED_MAX);
         parts.engine.listen(Box::new(Feeler(Arc::clone(&pulse))));
-        parts.engine.listen(Box::new(Feed(parts.store.clone())));
+        if parts.engine.snapshot().config.keep_requests {
+            parts.engine.listen(Box::new(Feed(parts.store.clone())));
+        }
         parts.engine.listen(Box::new(Ended(ended)));
         let started = parts.engine.clock().wall();
         let readers = Arc::new(Semaphore::new(READERS_MAX));

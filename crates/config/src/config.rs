@@ -48,6 +48,8 @@ pub struct Config {
     pub council: Option<Council>,
     /// Where events, sessions and tasks are kept, where anybody says.
     pub store: Option<Store>,
+    /// Whether requests are kept at all.
+    pub keep_requests: bool,
     /// For how many days requests are kept one by one.
     pub keep_days: u32,
     /// For how long the last turn of a session is held in memory.

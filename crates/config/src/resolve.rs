@@ -63,6 +63,7 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
         decision_log: faces::decision_log(raw, report),
         traces: traces::resolve(raw, report, vault),
         alerts: faces::alerts(raw, report, vault),
+        keep_requests: raw.store.as_ref().and_then(|store| store.requests).unwrap_or(true),
         keep_days: faces::keep_days(raw, report),
         keep_turns: faces::keep_turns(raw, report),
         admin_token,

@@ -142,6 +142,10 @@ impl File {
             std::fs::create_dir_all(folder)
                 .map_err(|error| Error::Away(format!("cannot make the folder `{}`: {error}", folder.display())))?;
         }
+        if !in_memory {
+            make_private(Path::new(path))
+                .map_err(|error| Error::Away(format!("cannot make the file `{path}`: {error}")))?;
+        }
         let common = SqliteConnectOptions::new()
             .filename(path)
             .in_memory(in_memory)
@@ -162,6 +166,14 @@ impl File {
         let readers = (!in_memory).then(|| pool.connect_lazy_with(common.read_only(true)));
         Ok(Self { writer, readers })
     }
+}
+
+/// Makes the file, where it is not there, for nobody else to read; SQLite makes those beside it alike.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.create(true).append(true).open(path).map(drop)
 }
 
 impl File {

@@ -13,7 +13,7 @@
 //!
 //! What replicas share among themselves is apart from all that: [`shared`].
 //!
-//! *Invariant:* prompts, answers and keys never come here; keys only as salted hashes. Tasks are the exception: what
+//! *Invariant:* prompts, answers and keys never come here; keys only as hashes. Tasks are the exception: what
 //! an agent is told must outlive whoever was to tell it.
 //! *Boundary:* knows `core` only. Whoever drives an engine hands its records to [`Store::feed`].
 
@@ -30,7 +30,6 @@ pub mod export;
 mod fold;
 mod id;
 mod intake;
-pub mod keys;
 mod migrate;
 mod page;
 mod requests;

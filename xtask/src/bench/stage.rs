@@ -46,8 +46,13 @@ pub(crate) fn fake(folder: &Folder, binary: &Path) -> anyhow::Result<Served> {
     start(command, addr, folder, "fake")
 }
 
-/// Steadfast as it comes: the default policy, with decision log and metrics.
+/// Steadfast as it comes: the default policy, with decision log, metrics and a store of its own.
 pub(crate) fn steadfast(folder: &Folder, binary: &Path, upstream: SocketAddr) -> anyhow::Result<Served> {
+    keeping(folder, binary, upstream, true)
+}
+
+/// The same, which keeps requests in its store or does not.
+pub(crate) fn keeping(folder: &Folder, binary: &Path, upstream: SocketAddr, keeps: bool) -> anyhow::Result<Served> {
     let addr = free_port()?;
     let own = folder.0.join(format!("steadfast-{}", addr.port()));
     fs::create_dir_all(&own)?;
@@ -56,8 +61,10 @@ pub(crate) fn steadfast(folder: &Folder, binary: &Path, upstream: SocketAddr) ->
     let text = format!(
         "listen = \"{addr}\"\n\
          [endpoints.openai]\ndialect = \"openai\"\nurl = \"http://{upstream}\"\n\
-         [log]\ndecisions = {{ path = \"{}\" }}\n",
-        log.display()
+         [log]\ndecisions = {{ path = \"{}\" }}\n\
+         [store]\nurl = \"sqlite:{}\"\nrequests = {keeps}\n",
+        log.display(),
+        own.join("steadfast.db").display()
     );
     fs::write(&config, text)?;
     let mut command = Command::new(binary);

@@ -95,8 +95,11 @@ section! {
         /// `"sqlite:path"` or `"postgres://…"`, as text or as `{ env = "NAME" }`. Default: `steadfast.db` in the
         /// user's folder for state, beside the decision log.
         url: TextOrRef,
-        /// For how many days requests are kept one by one; sums are kept for longer. Default 30.
+        /// For how many days requests, sums, alerts and sessions are kept. Default 30.
         keep_days: u32,
+        /// Whether requests are kept at all. Default `true`; `false` keeps what people make (policies, projects,
+        /// keys) and tasks alone, and the analytics stay empty.
+        requests: bool,
         /// For how long the last turn of each session is held in memory, so that a person can have it tried
         /// again; it is never written down. Default `"1h"`; `"0s"` holds none.
         turns: Wait,

@@ -57,6 +57,7 @@ pub(super) fn tree(config: &Config) -> Value {
             "store",
             Some(Value::table([
                 ("url", config.store.as_ref().map(store)),
+                ("requests", Some(Value::Boolean(config.keep_requests))),
                 ("keep_days", Some(whole(config.keep_days.into()))),
                 ("turns", Some(wait(config.keep_turns))),
             ])),
