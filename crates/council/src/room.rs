@@ -3,6 +3,7 @@
 //! A front end asks [`Room::happening`] for what is next, hands in what the person does with [`Room::tell`], and shows the
 //! entries both return. Everything is saved before it is shown.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -354,6 +355,7 @@ impl Room {
             system: system(member, self.coordinator.members().map(|(member, _)| member)),
             turns: self.transcript.told_to(&member.name, bytes_max),
             tools: Arc::clone(&self.tools),
+            late: HashSet::new(),
             call,
         };
         self.call = Some(tokio::spawn(speaker.speak(self.reporter.clone())));

@@ -3,6 +3,7 @@
 //! Tools that the model calls are run on the way, and the model asked again with what they gave. For the
 //! coordinator all of that is one attempt: where any of it fails, the whole answer is made again.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
@@ -14,12 +15,16 @@ use steadfast_dialect::translate::converse::{self, Conversation, Heard, Listener
 use steadfast_dialect::{Envelope, Request, Route};
 use steadfast_engine::{Engine, Failed, Order};
 use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
 
 use crate::coordinator::{Call, Event};
-use crate::tools::Tools;
+use crate::tools::{Silence, Tools};
 
 /// How often a model may call tools before it must answer.
 const TOOL_ROUNDS_MAX: usize = 8;
+
+/// How many tools it may call at once; the others give nothing.
+const TOOLS_AT_ONCE_MAX: usize = 32;
 
 /// An answer is cut off here: nobody reads a megabyte.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -35,6 +40,8 @@ pub(crate) struct Speaker {
     pub(crate) system: String,
     pub(crate) turns: Vec<Turn>,
     pub(crate) tools: Arc<Tools>,
+    /// Servers of tools that were late in this turn: they are not waited for again.
+    pub(crate) late: HashSet<usize>,
 }
 
 impl Speaker {
@@ -111,16 +118,29 @@ impl Speaker {
         Ok((text, calls))
     }
 
-    async fn run_tools(&self, calls: &[ToolCall], events: &Sender<Event>) -> Vec<Turn> {
-        let mut results = Vec::with_capacity(calls.len());
-        for call in calls {
-            let answered = self.tools.call(&call.name, &call.arguments).await;
-            if answered.is_none() {
-                _ = events.send(Event::ToolSilent).await;
+    /// Runs the tools side by side: together they take as long as the slowest, and that is bounded.
+    async fn run_tools(&mut self, calls: &[ToolCall], events: &Sender<Event>) -> Vec<Turn> {
+        let mut running = JoinSet::new();
+        for (index, call) in calls.iter().enumerate().take(TOOLS_AT_ONCE_MAX) {
+            if self.tools.server_of(&call.name).is_some_and(|server| self.late.contains(&server)) {
+                continue;
             }
-            results.push(Turn::Result { id: call.id.clone(), text: answered.unwrap_or_default() });
+            let (tools, call) = (Arc::clone(&self.tools), call.clone());
+            running.spawn(async move { (index, tools.call(&call.name, &call.arguments).await) });
         }
-        results
+        let mut given = vec![None; calls.len()];
+        while let Some(finished) = running.join_next().await {
+            match finished {
+                Ok((index, Ok(text))) => given[index] = Some(text),
+                Ok((_, Err(Silence::Late(server)))) => _ = self.late.insert(server),
+                Ok((_, Err(Silence::Gone))) | Err(_) => {}
+            }
+        }
+        if given.contains(&None) {
+            _ = events.send(Event::ToolSilent).await;
+        }
+        let results = calls.iter().zip(given);
+        results.map(|(call, text)| Turn::Result { id: call.id.clone(), text: text.unwrap_or_default() }).collect()
     }
 
     fn order(&self, may_call: bool) -> Result<Order, Failure> {
