@@ -15,7 +15,9 @@ use steadfast_dialect::translate::converse::{self, Conversation, Heard, Listener
 use steadfast_dialect::{Envelope, Request, Route};
 use steadfast_engine::{Engine, Failed, Order};
 use tokio::sync::mpsc::Sender;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::timeout_at;
 
 use crate::coordinator::{Call, Event};
 use crate::tools::{Silence, Tools};
@@ -44,10 +46,29 @@ pub(crate) struct Speaker {
     pub(crate) late: HashSet<usize>,
 }
 
+/// The tools, as soon as their servers have started.
+#[derive(Clone, Debug)]
+pub(crate) struct Toolbox {
+    pub(crate) tools: watch::Receiver<Option<Arc<Tools>>>,
+    /// Nobody waits for them any longer than this.
+    pub(crate) wait_until: tokio::time::Instant,
+}
+
+impl Toolbox {
+    async fn open(mut self) -> Option<Arc<Tools>> {
+        let started = timeout_at(self.wait_until, self.tools.wait_for(Option::is_some)).await.ok()?;
+        started.ok()?.clone()
+    }
+}
+
 impl Speaker {
     /// Makes the call and reports it; a listener that is gone ends it.
-    pub(crate) async fn speak(mut self, events: Sender<Event>) {
+    pub(crate) async fn speak(mut self, tools: Toolbox, events: Sender<Event>) {
         let call = self.call.number;
+        match tools.open().await {
+            Some(tools) => self.tools = tools,
+            None => _ = events.send(Event::ToolSilent).await,
+        }
         let mut usage = Usage::default();
         let report = match self.answer(&mut usage, &events).await {
             Ok(()) => Event::Served { call, usage },
