@@ -28,6 +28,28 @@ for line in sys.stdin:
                 sys.stdout.write("x" * 65536)
 "#;
 
+/// An MCP server with one tool that answers two calls together, and never one alone. `mute` answers none.
+const PAIRS: &str = r#"
+import json, sys
+pending = []
+def reply(id, result):
+    print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message.get("method")
+    if method == "initialize":
+        reply(message["id"], {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "t", "version": "1"}})
+    elif method == "tools/list":
+        reply(message["id"], {"tools": [{"name": sys.argv[1], "inputSchema": {"type": "object"}}]})
+    elif method == "tools/call":
+        open("called", "a").write("x")
+        pending.append(message["id"])
+        if sys.argv[1] == "pair" and len(pending) == 2:
+            for id in pending:
+                reply(id, {"content": [{"type": "text", "text": "both"}]})
+            pending = []
+"#;
+
 const NOTICE: &str = "(Some tools did not answer this session: responses may be less grounded)";
 
 /// A member that calls this tool in each of two turns and then answers, with what came of it.
@@ -82,4 +104,30 @@ fn a_server_that_does_not_start_is_named_and_nobody_is_held_up() {
     assert!(told.stdout.contains("claude (claude-sonnet-4-5): I am claude.\n"), "{}", told.stdout);
     assert!(told.stdout.contains("⚠ the tools of `eyes` cannot be used"), "{}", told.stdout);
     assert_eq!(told.code, 0);
+}
+
+/// A member that calls the one tool of such a server twice at once, as often as it may: how often it was called, and the answer.
+fn called_in_pairs(tool: &str, limit: &str) -> (usize, Transcript) {
+    let command = format!("command = [\"python3\", \"server.py\", {tool:?}]");
+    let stage =
+        Stage::with(&["claude"], QUICK, &format!("tool_timeout = \"{limit}\"\n[council.tools.eyes]\n{command}"));
+    stage.folder.write("server.py", PAIRS);
+    stage.script("claude", "ok answer=tools words=2");
+    let told = stage.pipe("hello\n");
+    assert!(told.stdout.contains("claude (claude-sonnet-4-5): word-1 word-2\n"), "{}", told.stdout);
+    (stage.folder.read("called").len(), told)
+}
+
+#[test]
+fn tools_that_are_called_at_once_run_side_by_side() {
+    let (calls, told) = called_in_pairs("pair", "30s");
+    assert_eq!(calls, 2 * 8, "two in each of the rounds a turn may have");
+    assert!(!told.stdout.contains(NOTICE), "{}", told.stdout);
+}
+
+#[test]
+fn a_server_that_was_late_is_not_waited_for_again_in_the_turn() {
+    let (calls, told) = called_in_pairs("mute", "4s");
+    assert_eq!(calls, 2, "in the first round alone");
+    assert_eq!(told.stdout.matches(NOTICE).count(), 1, "{}", told.stdout);
 }
