@@ -28,7 +28,7 @@ use crate::health;
 use crate::member::Member;
 use crate::session::{Head, HeadMember, SessionError, SessionFile};
 use crate::speaker::{Speaker, Toolbox};
-use crate::tools::{ToolServer, Tools};
+use crate::tools::{Progress, ToolServer, Tools};
 use crate::transcript::Transcript;
 
 /// Reports on their way: a slow terminal slows the provider, not the heap.
@@ -397,13 +397,12 @@ impl Drop for Room {
 fn connect(servers: Vec<ToolServer>, limit: Duration) -> (Toolbox, Option<JoinHandle<Vec<String>>>) {
     let toolbox = |tools| Toolbox { tools, wait_until: tokio::time::Instant::now() + limit };
     if servers.is_empty() {
-        return (toolbox(watch::channel(Some(Arc::default())).1), None);
+        return (toolbox(watch::channel((Arc::default(), Progress::Over)).1), None);
     }
-    let (connected, tools) = watch::channel(None);
+    let (usable, tools) = watch::channel((Arc::default(), Progress::Starting));
     let connecting = tokio::spawn(async move {
-        let (tools, problems) = Tools::connect(&servers, limit).await;
-        connected.send_replace(Some(Arc::new(tools)));
-        problems
+        let tell = |tools, so_far| _ = usable.send_replace((Arc::new(tools), so_far));
+        Tools::connect(&servers, limit, tell).await
     });
     (toolbox(tools), Some(connecting))
 }

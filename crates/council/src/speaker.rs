@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
 use crate::coordinator::{Call, Event};
-use crate::tools::{Silence, Tools};
+use crate::tools::{Progress, Silence, Tools};
 
 /// How often a model may call tools before it must answer.
 const TOOL_ROUNDS_MAX: usize = 8;
@@ -46,18 +46,21 @@ pub(crate) struct Speaker {
     pub(crate) late: HashSet<usize>,
 }
 
-/// The tools, as soon as their servers have started.
+/// The tools, as their servers start.
 #[derive(Clone, Debug)]
 pub(crate) struct Toolbox {
-    pub(crate) tools: watch::Receiver<Option<Arc<Tools>>>,
+    pub(crate) tools: watch::Receiver<(Arc<Tools>, Progress)>,
     /// Nobody waits for them any longer than this.
     pub(crate) wait_until: tokio::time::Instant,
 }
 
 impl Toolbox {
-    async fn open(mut self) -> Option<Arc<Tools>> {
-        let started = timeout_at(self.wait_until, self.tools.wait_for(Option::is_some)).await.ok()?;
-        started.ok()?.clone()
+    /// What there is once all have started, or nobody waits any longer.
+    async fn open(mut self) -> (Arc<Tools>, Progress) {
+        // Whoever starts them may be gone: what there is, is there.
+        _ = timeout_at(self.wait_until, self.tools.wait_for(|(_, so_far)| *so_far == Progress::Over)).await;
+        let usable = self.tools.borrow();
+        (Arc::clone(&usable.0), usable.1)
     }
 }
 
@@ -65,9 +68,10 @@ impl Speaker {
     /// Makes the call and reports it; a listener that is gone ends it.
     pub(crate) async fn speak(mut self, tools: Toolbox, events: Sender<Event>) {
         let call = self.call.number;
-        match tools.open().await {
-            Some(tools) => self.tools = tools,
-            None => _ = events.send(Event::ToolSilent).await,
+        let (tools, so_far) = tools.open().await;
+        self.tools = tools;
+        if so_far == Progress::Starting {
+            _ = events.send(Event::ToolSilent).await;
         }
         let mut usage = Usage::default();
         let report = match self.answer(&mut usage, &events).await {

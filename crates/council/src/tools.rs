@@ -14,6 +14,7 @@ use steadfast_dialect::translate::converse::Tool;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// Answers are thrown away behind this length: a context window is not for one tool.
@@ -45,6 +46,21 @@ pub(crate) struct Tools {
     owners: HashMap<String, (usize, String)>,
     servers: Vec<Arc<Place>>,
     limit: Duration,
+}
+
+/// Whether more servers are to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Starting,
+    Over,
+}
+
+/// A server that has started, and the tools it has.
+#[derive(Debug)]
+struct Started {
+    name: String,
+    place: Arc<Place>,
+    offered: Vec<Tool>,
 }
 
 /// Why a tool gave nothing.
@@ -91,19 +107,40 @@ struct Server {
 struct Waiting(Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>);
 
 impl Tools {
-    /// Starts the servers together and asks what they offer; what cannot be used is told.
-    pub(crate) async fn connect(servers: &[ToolServer], limit: Duration) -> (Self, Vec<String>) {
-        let starting = servers.iter().map(|server| (server, tokio::spawn(start(server.command.clone()))));
-        let starting: Vec<_> = starting.collect();
-        let mut tools = Self { limit, ..Self::default() };
+    /// Starts the servers together and asks what they offer. Whenever one has started, `usable` is told what can be used by
+    /// then; what cannot be used at all comes back.
+    pub(crate) async fn connect(
+        servers: &[ToolServer],
+        limit: Duration,
+        mut usable: impl FnMut(Self, Progress),
+    ) -> Vec<String> {
+        let mut starting = JoinSet::new();
+        for (index, server) in servers.iter().enumerate() {
+            let command = server.command.clone();
+            starting.spawn(async move { (index, start(command).await) });
+        }
+        let mut started: Vec<Option<Started>> = servers.iter().map(|_| None).collect();
         let mut problems = Vec::new();
-        for (ToolServer { name, command }, starting) in starting {
-            match starting.await.unwrap_or_else(|error| Err(error.to_string())) {
-                Ok((server, offered)) => tools.add(name, Place::new(command.clone(), server), offered),
+        while let Some(finished) = starting.join_next().await {
+            let Ok((index, outcome)) = finished else { continue };
+            let ToolServer { name, command } = &servers[index];
+            match outcome {
+                Ok((server, offered)) => {
+                    let place = Arc::new(Place::new(command.clone(), server));
+                    started[index] = Some(Started { name: name.clone(), place, offered });
+                }
                 Err(problem) => problems.push(format!("the tools of `{name}` cannot be used: {problem}")),
             }
+            usable(Self::of(&started, limit), if starting.is_empty() { Progress::Over } else { Progress::Starting });
         }
-        (tools, problems)
+        problems
+    }
+
+    /// In the order of the configuration, whichever was up first: names that clash are told apart by it.
+    fn of(started: &[Option<Started>], limit: Duration) -> Self {
+        let mut tools = Self { limit, ..Self::default() };
+        started.iter().flatten().for_each(|started| tools.add(started));
+        tools
     }
 
     /// What members may call.
@@ -131,9 +168,9 @@ impl Tools {
         Ok(text)
     }
 
-    fn add(&mut self, server_name: &str, place: Place, offered: Vec<Tool>) {
+    fn add(&mut self, Started { name: server_name, place, offered }: &Started) {
         let index = self.servers.len();
-        self.servers.push(Arc::new(place));
+        self.servers.push(Arc::clone(place));
         for tool in offered {
             let own_name = tool.name.clone();
             let mut name = allowed(&own_name);
@@ -142,7 +179,7 @@ impl Tools {
             }
             if self.list.len() < TOOLS_MAX && !self.owners.contains_key(&name) {
                 self.owners.insert(name.clone(), (index, own_name));
-                self.list.push(Tool { name, ..tool });
+                self.list.push(Tool { name, ..tool.clone() });
             }
         }
     }

@@ -43,9 +43,15 @@ for line in sys.stdin:
 async fn tools(limit: Duration) -> Tools {
     let command = ["python3", "-c", SERVER].map(str::to_owned).to_vec();
     let server = ToolServer { name: "test".to_owned(), command };
-    let (tools, problems) = Tools::connect(&[server], limit).await;
+    let (tools, problems) = connect(&[server], limit).await;
     assert_eq!(problems, Vec::<String>::new());
     tools
+}
+
+async fn connect(servers: &[ToolServer], limit: Duration) -> (Tools, Vec<String>) {
+    let mut usable = Tools::default();
+    let problems = Tools::connect(servers, limit, |tools, _| usable = tools).await;
+    (usable, problems)
 }
 
 /// Long enough for a server that answers, on a busy machine too.
@@ -96,8 +102,27 @@ async fn a_server_that_cannot_be_started_is_told() {
         command: command.iter().map(|part| (*part).to_owned()).collect(),
     };
     let servers = [server("none", &["steadfast-no-such-program"]), server("mute", &["true"])];
-    let (tools, problems) = Tools::connect(&servers, GENEROUS).await;
+    let (tools, mut problems) = connect(&servers, GENEROUS).await;
+    problems.sort();
+    problems.reverse();
     assert!(tools.list().is_empty());
     assert!(problems[0].starts_with("the tools of `none` cannot be used: cannot run `steadfast-no-such-program`"));
     assert_eq!(problems[1], "the tools of `mute` cannot be used: it ended before it said hello");
+}
+
+#[tokio::test]
+async fn a_server_that_never_starts_keeps_nobody_from_the_tools_of_another() {
+    let server = |name: &str, command: &[&str]| ToolServer {
+        name: name.to_owned(),
+        command: command.iter().map(|part| (*part).to_owned()).collect(),
+    };
+    let servers = [server("mute", &["sleep", "600"]), server("test", &["python3", "-c", SERVER])];
+    let (sender, mut usable) = mpsc::channel(2);
+    let connecting = tokio::spawn(async move {
+        Tools::connect(&servers, GENEROUS, |tools, so_far| _ = sender.try_send((tools, so_far))).await
+    });
+    let (tools, so_far) = usable.recv().await.unwrap();
+    assert_eq!(so_far, Progress::Starting);
+    assert_eq!(tools.call("echo", r#"{"text":"hello"}"#).await.as_deref(), Ok("hello"));
+    connecting.abort();
 }
