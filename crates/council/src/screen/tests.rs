@@ -20,12 +20,15 @@ fn a_panic_can_be_read_and_leaves_the_terminal_as_it_was() {
     tmux(&socket, &["new-session", "-d", "-x", "150", "-y", "50", &line]);
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
     let mut shown = String::new();
-    while !shown.contains("over") && std::time::Instant::now() < limit {
+    while !shown.contains("\nover\n") && std::time::Instant::now() < limit {
         std::thread::sleep(std::time::Duration::from_millis(20));
         shown = String::from_utf8(tmux(&socket, &["capture-pane", "-p"]).stdout).unwrap();
     }
     let state = tmux(&socket, &["display-message", "-p", "#{alternate_on} #{mouse_any_flag}"]);
+    let file = tmux(&socket, &["display-message", "-p", "#{socket_path}"]);
     tmux(&socket, &["kill-server"]);
+    // It may have taken it away itself.
+    _ = std::fs::remove_file(String::from_utf8_lossy(&file.stdout).trim());
     assert!(shown.contains("this is read"), "{shown}");
     assert!(shown.contains(" icanon ") && shown.contains(" echo "), "{shown}");
     assert_eq!(String::from_utf8(state.stdout).unwrap(), "0 0\n");

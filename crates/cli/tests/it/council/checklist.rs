@@ -138,15 +138,14 @@ fn an_answer_cut_in_the_middle_stays_marked_and_is_made_again_in_full() {
 /// Nobody answers a question: a reminder, and then it counts as no. The next question gets its own time.
 #[test]
 fn a_question_nobody_answers_is_reminded_of_and_then_counts_as_no() {
-    let steps = r#"default = [{ ask = true, nudge = "1s", skip = "6s" }, "degrade"]
-auth_error = [{ ask = true, nudge = "1s", skip = "6s" }, "degrade"]"#;
+    let steps = r#"auth_error = [{ ask = true, nudge = "1s", skip = "5s" }, "degrade"]"#;
     let terminal = Terminal::open(80, 40, steps);
     terminal.script("claude", "100%: auth");
     terminal.script("gemini", "100%: auth");
     terminal.say("hello");
     terminal.wait_for("(+1 more)");
     terminal.wait_for("Still deciding on claude? Route to claude-haiku-4-5: /yes or /no (auto-skip in");
-    terminal.wait_for("No response after 6s. Auto-skipping claude. Type /retry claude to re-enable.");
+    terminal.wait_for("No response after 5s. Auto-skipping claude. Type /retry claude to re-enable.");
     terminal.wait_for("⚠ gemini (gemini-2.5-pro) unavailable.");
     terminal.enter("/no");
     terminal.wait_for("1/3 members");

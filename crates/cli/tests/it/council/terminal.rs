@@ -178,7 +178,12 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A server that is gone already is as good.
-        _ = Command::new("tmux").args(["-L", &self.socket, "kill-server"]).output();
+        // A server that is gone already is as good; its socket stays where nobody takes it away.
+        let tmux = |arguments: &[&str]| Command::new("tmux").args(["-L", &self.socket]).args(arguments).output();
+        let socket = tmux(&["display-message", "-p", "#{socket_path}"]);
+        _ = tmux(&["kill-server"]);
+        if let Ok(socket) = socket {
+            _ = std::fs::remove_file(String::from_utf8_lossy(&socket.stdout).trim());
+        }
     }
 }

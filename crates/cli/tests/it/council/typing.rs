@@ -144,7 +144,10 @@ fn a_newcomer_sees_a_fault_and_how_it_is_mended() {
     terminal.wait_for("claude is speaking");
     terminal.key("M-3");
     terminal.wait_for("Fault: grok down");
-    terminal.wait_for("Continuing with 2/3 members.");
+    terminal.wait_for("⚠ grok error, retrying in");
+    terminal.key("M-6");
+    terminal.wait_for("Fault: all well");
     terminal.wait_for_my_turn();
+    terminal.in_order(&["◆ claude", "● gemini", "▲ grok", "3/3 members"]);
     terminal.assert_lacks("skipped");
 }
