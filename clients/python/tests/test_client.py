@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import List
+import http.server
+import pathlib
+import subprocess
+import sys
+import threading
+from typing import Iterator, List
 
 import pytest
 
@@ -61,3 +66,78 @@ def test_endpoints_and_events(server: str, agent: List[str]) -> None:
         assert (await client.wait(task, every=0.1))["success"]
 
     asyncio.run(watch())
+
+
+LISTENS = """
+import asyncio, sys
+from steadfast import AsyncClient
+
+async def main():
+    events = AsyncClient(sys.argv[1]).events()
+    task = asyncio.create_task(events.__anext__())
+    await asyncio.sleep(0.5)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    async for event in AsyncClient("http://127.0.0.1:1").events():
+        pass
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_that_stops_listening_can_end(server: str) -> None:
+    source = pathlib.Path(steadfast.__file__).parents[1]
+    line = [sys.executable, "-c", LISTENS, server]
+    ended = subprocess.run(line, env={"PYTHONPATH": str(source)}, capture_output=True, text=True, timeout=60)
+    assert "ApiError: 0 unreachable: nobody answers at http://127.0.0.1:1" in ended.stderr, ended.stderr
+
+
+@pytest.fixture
+def shaky() -> Iterator[str]:
+    """A server that is away for two questions, breaks off its third answer, and then knows a task that is done."""
+    asked: List[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            if len(asked) == 1:
+                self.send_error(503)
+            elif len(asked) == 2:
+                self.close_connection = True
+            elif len(asked) == 3:
+                self._answer(b"{", 100)
+            else:
+                self._answer(b'{"id": "t", "state": "done", "result": {"success": true}}', 57)
+
+        def _answer(self, body: bytes, length: int) -> None:
+            self.send_response(200)
+            self.send_header("content-length", str(length))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    answering = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=answering.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{answering.server_port}"
+    answering.shutdown()
+    answering.server_close()
+
+
+def test_a_server_that_is_away_for_a_while_is_waited_for(shaky: str) -> None:
+    assert Client(shaky).wait("t", every=0.01)["success"]
+
+
+def test_a_server_that_is_away_for_a_while_is_waited_for_without_holding_up_a_loop(shaky: str) -> None:
+    assert asyncio.run(AsyncClient(shaky).wait("t", every=0.01))["success"]
+
+
+def test_patience_has_an_end(shaky: str) -> None:
+    with pytest.raises(steadfast.ApiError) as away:
+        Client(shaky).wait("t", patience=0)
+    assert away.value.status == 503
+    with pytest.raises(steadfast.ApiError, match="0 unreachable"):
+        Client(shaky).task("t")
+    with pytest.raises(steadfast.ApiError, match="0 unreachable"):
+        Client(shaky).task("t")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import pathlib
-from typing import List
+import sys
+from typing import Any, List
 
 import pytest
 
 import steadfast
+from steadfast import binary as program
 from steadfast import spawn_parallel_workers_with_fallback, spawn_subagent_with_retry
 
 
@@ -95,3 +97,51 @@ def test_a_call_that_is_cancelled_leaves_nothing_running(agent: List[str]) -> No
             await call
 
     asyncio.run(asyncio.wait_for(cancelled(), 30))
+
+
+def _stubborn(home: pathlib.Path, rest: str) -> str:
+    """A program that does not end when it is told to, and says something over and over, or once."""
+    path = home / "stubborn"
+    path.write_text(f"#!{sys.executable}\nimport signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{rest}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+class Enough(Exception):
+    pass
+
+
+def _enough(event: Any) -> None:
+    raise Enough
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        # It would wait for ever to be listened to.
+        "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\nwhile True: print('{\"event\": \"x\"}', flush=True)",
+        # It would wait for ever.
+        "print('{\"event\": \"x\"}', flush=True)\ntime.sleep(600)",
+    ],
+)
+def test_a_program_that_does_not_end_keeps_nobody(
+    home: pathlib.Path, monkeypatch: pytest.MonkeyPatch, rest: str
+) -> None:
+    monkeypatch.setattr(program, "_GRACE", 0.5)
+    stubborn = _stubborn(home, rest)
+    with pytest.raises(Enough):
+        spawn_subagent_with_retry("x", "m", "l", binary=stubborn, on_event=_enough)
+    with pytest.raises(Enough):
+        asyncio.run(steadfast.spawn_subagent_with_retry_async("x", "m", "l", binary=stubborn, on_event=_enough))
+
+
+def test_what_a_server_cannot_honour_is_refused_before_anything_is_done(home: pathlib.Path) -> None:
+    nowhere = "http://127.0.0.1:1"
+    with pytest.raises(ValueError, match="a server does not take parallel, partial_substitution=False: leave it out"):
+        spawn_parallel_workers_with_fallback([{"task": "x"}], partial_substitution=False, parallel=2, server=nowhere)
+    with pytest.raises(ValueError, match="binary, config, on_event"):
+        spawn_subagent_with_retry("x", "m", "l", server=nowhere, binary="b", config="c", on_event=print)
+    with pytest.raises(ValueError, match="on_event"):
+        asyncio.run(steadfast.spawn_subagent_with_retry_async("x", "m", "l", server=nowhere, on_event=print))
+    with pytest.raises(steadfast.ApiError, match="nobody answers"):
+        spawn_parallel_workers_with_fallback([{"task": "x"}], server=nowhere)

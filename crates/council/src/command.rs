@@ -66,9 +66,16 @@ pub fn read(line: &str) -> Option<Typed> {
     })
 }
 
+/// What more can be typed where the providers are fake.
+const FAULT: (&str, &str, &str) = ("/fault", "[number]", "make a fake provider fail, or well again");
+
+fn commands(fake: bool) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    COMMANDS.into_iter().chain(fake.then_some(FAULT))
+}
+
 /// What can be typed, for people.
-pub fn help() -> String {
-    let lines = COMMANDS.iter().map(|(name, rest, what)| format!("{:<28} {what}", format!("{name} {rest}")));
+pub fn help(fake: bool) -> String {
+    let lines = commands(fake).map(|(name, rest, what)| format!("{:<28} {what}", format!("{name} {rest}")));
     let lines: Vec<String> = lines.collect();
     format!("{}\nAnything else is said to the council; // begins words with a slash.", lines.join("\n"))
 }
@@ -85,17 +92,20 @@ pub fn unknown(command: &str) -> String {
     }
 }
 
-/// Ways to complete what stands before the cursor: whole lines, in order.
-pub fn complete(line: &str, members: &[(String, Vec<String>)]) -> Vec<String> {
+/// Ways to complete what is typed: whole lines, in order. `faults` is how many can be played. File names are not
+/// completed: nothing here reads folders.
+pub fn complete(line: &str, members: &[(String, Vec<String>)], faults: usize) -> Vec<String> {
     let words: Vec<&str> = line.split(' ').collect();
     let begins = |word: &str, typed: &str| word.to_lowercase().starts_with(&typed.to_lowercase());
     let names = || members.iter().map(|(name, _)| name.as_str());
     match *words.as_slice() {
         [command] if command.starts_with('/') => {
-            let fitting = COMMANDS.iter().filter(|(name, ..)| name.starts_with(command));
-            fitting
-                .map(|(name, rest, _)| if rest.is_empty() { (*name).to_owned() } else { format!("{name} ") })
-                .collect()
+            let fitting = commands(faults > 0).filter(|(name, ..)| name.starts_with(command));
+            fitting.map(|(name, rest, _)| if rest.is_empty() { name.to_owned() } else { format!("{name} ") }).collect()
+        }
+        ["/fault", typed] => {
+            let numbers = (1..=faults).map(|number| number.to_string()).filter(|number| number.starts_with(typed));
+            numbers.map(|number| format!("/fault {number}")).collect()
         }
         ["/retry", typed] => {
             let whom = names().chain(["all"]).filter(|name| begins(name, typed));
@@ -136,12 +146,16 @@ mod tests {
     fn everything_that_can_be_typed_can_be_completed() {
         let models = vec!["sonnet".to_owned(), "haiku".to_owned()];
         let members = [("claude".to_owned(), models), ("Codex".to_owned(), Vec::new())];
-        let check = |line, expected: &[&str]| assert_eq!(complete(line, &members), expected);
+        let check = |line, expected: &[&str]| assert_eq!(complete(line, &members, 0), expected);
         check("/m", &["/members", "/model "]);
         check("/retry ", &["/retry claude", "/retry Codex", "/retry all"]);
         check("/retry c", &["/retry claude", "/retry Codex"]);
         check("/model cl", &["/model claude "]);
         check("/model claude h", &["/model claude haiku"]);
         check("hello /m", &[]);
+        check("/f", &[]);
+        assert_eq!(complete("/f", &members, 2), ["/fault "], "where there are faults to play");
+        assert_eq!(complete("/fault ", &members, 2), ["/fault 1", "/fault 2"]);
+        assert!(help(true).contains("/fault") && !help(false).contains("/fault"));
     }
 }

@@ -30,6 +30,7 @@ pub enum Done {
 
 /// Obeys what was typed.
 pub fn obey(room: &mut Room, line: &str, chaos: Option<&mut Chaos>) -> Done {
+    let fake = chaos.is_some();
     if let Some(chaos) = chaos
         && let Some(number) = line.trim().strip_prefix("/fault")
     {
@@ -53,7 +54,7 @@ pub fn obey(room: &mut Room, line: &str, chaos: Option<&mut Chaos>) -> Done {
             (Some(_), None) => Done::Aside(room.models_words()),
             (None, _) => Done::Aside(nobody(room, &name)),
         },
-        Typed::Help => Done::Aside(command::help()),
+        Typed::Help => Done::Aside(command::help(fake)),
         Typed::Quit => Done::Quit,
         Typed::Unknown(name) => Done::Aside(command::unknown(&name)),
     }

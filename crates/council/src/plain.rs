@@ -52,8 +52,8 @@ impl Plain<'_> {
                 entries = room.happening() => entries,
             };
             self.show(&shown)?;
-            if !open && room.status().asking.is_some() {
-                // Nobody is left who could answer.
+            while !open && room.status().asking.is_some() {
+                // Nobody is left who could answer, and the next question would wait for its reminder.
                 let entries = room.tell(Event::Answered(Answer::No));
                 self.show(&entries)?;
             }

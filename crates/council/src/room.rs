@@ -3,6 +3,7 @@
 //! A front end asks [`Room::happening`] for what is next, hands in what the person does with [`Room::tell`], and shows the
 //! entries both return. Everything is saved before it is shown.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use steadfast_core::time::{Instant, Timestamp};
 use steadfast_core::world::{self, Project, World};
 use steadfast_engine::Engine;
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::coordinator::{Action, Call, Coordinator, Event, Metric, Setup, Status};
@@ -25,8 +27,8 @@ use crate::entry::Entry;
 use crate::health;
 use crate::member::Member;
 use crate::session::{Head, HeadMember, SessionError, SessionFile};
-use crate::speaker::Speaker;
-use crate::tools::{ToolServer, Tools};
+use crate::speaker::{Speaker, Toolbox};
+use crate::tools::{Progress, ToolServer, Tools};
 use crate::transcript::Transcript;
 
 /// Reports on their way: a slow terminal slows the provider, not the heap.
@@ -106,8 +108,8 @@ pub struct Room {
     session: SessionFile,
     id: Arc<str>,
     metrics: Option<File>,
-    tools: Arc<Tools>,
-    connecting: Option<JoinHandle<(Tools, Vec<String>)>>,
+    tools: Toolbox,
+    connecting: Option<JoinHandle<Vec<String>>>,
     checking: Option<JoinHandle<Vec<String>>>,
     reports: Receiver<Event>,
     reporter: Sender<Event>,
@@ -153,8 +155,7 @@ impl Room {
         let id: Arc<str> = id.into();
         let coordinator = Coordinator::new(setup(&snapshot.config, members, &policy, &id, transcript.bytes()));
         let checking = Some(tokio::spawn(health::check(Arc::clone(&engine), coordinator.first_endpoints(), folder)));
-        let connecting =
-            (!tools.is_empty()).then(|| tokio::spawn(async move { Tools::connect(&tools, tool_limit).await }));
+        let (tools, connecting) = connect(tools, tool_limit);
         Ok(Self {
             engine,
             policy,
@@ -163,7 +164,7 @@ impl Room {
             session,
             id,
             metrics,
-            tools: Arc::default(),
+            tools,
             connecting,
             checking,
             reports,
@@ -246,9 +247,8 @@ impl Room {
             }
             connected = connecting => {
                 self.connecting = None;
-                let Ok((tools, problems)) = connected else { return Vec::new() };
-                self.tools = Arc::new(tools);
-                problems.into_iter().flat_map(|problem| self.note(format!("⚠ {problem}"))).collect()
+                let problems = connected.unwrap_or_default().into_iter();
+                problems.flat_map(|problem| self.note(format!("⚠ {problem}"))).collect()
             }
         }
     }
@@ -353,10 +353,11 @@ impl Room {
             member: member.name.clone(),
             system: system(member, self.coordinator.members().map(|(member, _)| member)),
             turns: self.transcript.told_to(&member.name, bytes_max),
-            tools: Arc::clone(&self.tools),
+            tools: Arc::default(),
+            late: HashSet::new(),
             call,
         };
-        self.call = Some(tokio::spawn(speaker.speak(self.reporter.clone())));
+        self.call = Some(tokio::spawn(speaker.speak(self.tools.clone(), self.reporter.clone())));
     }
 
     fn end_call(&mut self) {
@@ -385,7 +386,25 @@ impl Drop for Room {
         if let Some(checking) = &self.checking {
             checking.abort();
         }
+        if let Some(connecting) = &self.connecting {
+            connecting.abort();
+        }
     }
+}
+
+/// Starts the servers of tools. Whoever speaks before they are there waits for them once, as long as for a tool: what
+/// comes through a pipe is asked at once.
+fn connect(servers: Vec<ToolServer>, limit: Duration) -> (Toolbox, Option<JoinHandle<Vec<String>>>) {
+    let toolbox = |tools| Toolbox { tools, wait_until: tokio::time::Instant::now() + limit };
+    if servers.is_empty() {
+        return (toolbox(watch::channel((Arc::default(), Progress::Over)).1), None);
+    }
+    let (usable, tools) = watch::channel((Arc::default(), Progress::Starting));
+    let connecting = tokio::spawn(async move {
+        let tell = |tools, so_far| _ = usable.send_replace((Arc::new(tools), so_far));
+        Tools::connect(&servers, limit, tell).await
+    });
+    (toolbox(tools), Some(connecting))
 }
 
 fn members(config: &Config) -> Result<Vec<Member>, OpeningError> {

@@ -8,6 +8,8 @@ mod view;
 mod wrap;
 
 use std::io::{self, Stdout, Write as _};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossterm::event::{self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
@@ -50,6 +52,9 @@ pub async fn run(room: &mut Room, chaos: Option<Chaos>) -> io::Result<()> {
     let mut hung_up = signal(SignalKind::hangup())?;
     screen.greet(room);
     while !screen.leaving {
+        if !TAKEN.load(Ordering::SeqCst) {
+            return Err(io::Error::other("the council came upon a bug and ended; the session is saved"));
+        }
         screen.draw(room)?;
         let moving = room.status().doing != Doing::Idle || room.status().asking.is_some();
         tokio::select! {
@@ -72,6 +77,35 @@ pub async fn run(room: &mut Room, chaos: Option<Chaos>) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether the terminal is ours. It is put back once: twice would move the cursor over what was written in between.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Takes the terminal; a panic, wherever it is, puts it back before it is told, so that it can be read.
+fn take_terminal() -> io::Result<()> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let tell = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_terminal_back();
+            tell(panic);
+        }));
+    });
+    terminal::enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
+}
+
+fn give_terminal_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = io::stdout();
+    // Nothing can be done about a terminal that is gone.
+    _ = execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
+    _ = terminal::disable_raw_mode();
+    _ = out.flush();
+}
+
 /// What is on the screen, and what the person is doing there.
 struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
@@ -90,11 +124,9 @@ struct Screen {
 
 impl Screen {
     fn open(chaos: Option<Chaos>) -> io::Result<Self> {
-        terminal::enable_raw_mode()?;
-        let mut out = io::stdout();
-        execute!(out, EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)?;
+        take_terminal()?;
         Ok(Self {
-            terminal: Terminal::new(CrosstermBackend::new(out))?,
+            terminal: Terminal::new(CrosstermBackend::new(io::stdout())).inspect_err(|_| give_terminal_back())?,
             editor: Editor::default(),
             asides: Vec::new(),
             said: 0,
@@ -198,7 +230,8 @@ impl Screen {
                     .members()
                     .map(|(member, _)| (member.name.clone(), member.models().map(ToString::to_string).collect()))
                     .collect();
-                editor.complete(|line| command::complete(line, &members));
+                let faults = self.chaos.as_ref().map_or(0, |chaos| chaos.labels.len());
+                editor.complete(|line| command::complete(line, &members, faults));
             }
             KeyCode::Backspace if alt => editor.delete_word(),
             KeyCode::Backspace => editor.backspace(),
@@ -265,11 +298,7 @@ impl Screen {
 impl Drop for Screen {
     /// The terminal is put back as it was, whatever happened.
     fn drop(&mut self) {
-        let mut out = io::stdout();
-        // Nothing can be done about a terminal that is gone.
-        _ = execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
-        _ = terminal::disable_raw_mode();
-        _ = out.flush();
+        give_terminal_back();
     }
 }
 
@@ -306,3 +335,6 @@ fn keys() -> io::Result<Receiver<Key>> {
     std::thread::Builder::new().name("keys".to_owned()).spawn(read)?;
     Ok(keys)
 }
+
+#[cfg(test)]
+mod tests;

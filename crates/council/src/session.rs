@@ -258,12 +258,24 @@ impl Drop for SessionFile {
 }
 
 fn write_all(mut file: File, orders: &Receiver<Order>, trouble: &Mutex<Option<String>>) {
+    let mut cut_off = false;
     while let Ok(Order { line, sync }) = orders.recv() {
-        let written = file.write_all(line.as_bytes()).and_then(|()| if sync { file.sync_data() } else { Ok(()) });
+        let written = write_line(&mut file, &line, &mut cut_off);
+        let written = written.and_then(|()| if sync { file.sync_data() } else { Ok(()) });
         if let Err(error) = written {
             *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         }
     }
+}
+
+/// Writes a line. Where the one before it was cut off, a line end goes first: glued to a fragment it would be lost too.
+fn write_line(file: &mut impl io::Write, line: &str, cut_off: &mut bool) -> io::Result<()> {
+    if *cut_off {
+        file.write_all(b"\n")?;
+    }
+    let written = file.write_all(line.as_bytes());
+    *cut_off = written.is_err();
+    written
 }
 
 /// Reads a session; `None` where it is none. A last line that was cut off is left out, and what nobody knows is skipped.
@@ -389,6 +401,37 @@ mod tests {
         let (_, recorded) = SessionFile::resume(&folder, "a1", Timestamp::from_millis(9)).unwrap();
         assert_eq!(recorded.entries.len(), 2);
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A disk with room for so many bytes.
+    struct Disk {
+        written: Vec<u8>,
+        bytes_max: usize,
+    }
+
+    impl io::Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.bytes_max - self.written.len());
+            self.written.extend_from_slice(&bytes[..count]);
+            if count == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(count) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_that_was_full_costs_no_line_that_comes_later() {
+        let mut disk = Disk { written: Vec::new(), bytes_max: 7 };
+        let mut cut_off = false;
+        write_line(&mut disk, "one\n", &mut cut_off).unwrap();
+        write_line(&mut disk, "second\n", &mut cut_off).unwrap_err();
+        write_line(&mut disk, "third\n", &mut cut_off).unwrap_err();
+        disk.bytes_max = 100;
+        write_line(&mut disk, "four\n", &mut cut_off).unwrap();
+        write_line(&mut disk, "five\n", &mut cut_off).unwrap();
+        assert_eq!(String::from_utf8(disk.written).unwrap(), "one\nsec\nfour\nfive\n");
     }
 
     #[test]

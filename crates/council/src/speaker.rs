@@ -3,6 +3,7 @@
 //! Tools that the model calls are run on the way, and the model asked again with what they gave. For the
 //! coordinator all of that is one attempt: where any of it fails, the whole answer is made again.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
@@ -14,12 +15,18 @@ use steadfast_dialect::translate::converse::{self, Conversation, Heard, Listener
 use steadfast_dialect::{Envelope, Request, Route};
 use steadfast_engine::{Engine, Failed, Order};
 use tokio::sync::mpsc::Sender;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout_at;
 
 use crate::coordinator::{Call, Event};
-use crate::tools::Tools;
+use crate::tools::{Progress, Silence, Tools};
 
 /// How often a model may call tools before it must answer.
 const TOOL_ROUNDS_MAX: usize = 8;
+
+/// How many tools it may call at once; the others give nothing.
+const TOOLS_AT_ONCE_MAX: usize = 32;
 
 /// An answer is cut off here: nobody reads a megabyte.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -35,12 +42,37 @@ pub(crate) struct Speaker {
     pub(crate) system: String,
     pub(crate) turns: Vec<Turn>,
     pub(crate) tools: Arc<Tools>,
+    /// Servers of tools that were late in this turn: they are not waited for again.
+    pub(crate) late: HashSet<usize>,
+}
+
+/// The tools, as their servers start.
+#[derive(Clone, Debug)]
+pub(crate) struct Toolbox {
+    pub(crate) tools: watch::Receiver<(Arc<Tools>, Progress)>,
+    /// Nobody waits for them any longer than this.
+    pub(crate) wait_until: tokio::time::Instant,
+}
+
+impl Toolbox {
+    /// What there is once all have started, or nobody waits any longer.
+    async fn open(mut self) -> (Arc<Tools>, Progress) {
+        // Whoever starts them may be gone: what there is, is there.
+        _ = timeout_at(self.wait_until, self.tools.wait_for(|(_, so_far)| *so_far == Progress::Over)).await;
+        let usable = self.tools.borrow();
+        (Arc::clone(&usable.0), usable.1)
+    }
 }
 
 impl Speaker {
     /// Makes the call and reports it; a listener that is gone ends it.
-    pub(crate) async fn speak(mut self, events: Sender<Event>) {
+    pub(crate) async fn speak(mut self, tools: Toolbox, events: Sender<Event>) {
         let call = self.call.number;
+        let (tools, so_far) = tools.open().await;
+        self.tools = tools;
+        if so_far == Progress::Starting {
+            _ = events.send(Event::ToolSilent).await;
+        }
         let mut usage = Usage::default();
         let report = match self.answer(&mut usage, &events).await {
             Ok(()) => Event::Served { call, usage },
@@ -111,16 +143,29 @@ impl Speaker {
         Ok((text, calls))
     }
 
-    async fn run_tools(&self, calls: &[ToolCall], events: &Sender<Event>) -> Vec<Turn> {
-        let mut results = Vec::with_capacity(calls.len());
-        for call in calls {
-            let answered = self.tools.call(&call.name, &call.arguments).await;
-            if answered.is_none() {
-                _ = events.send(Event::ToolSilent).await;
+    /// Runs the tools side by side: together they take as long as the slowest, and that is bounded.
+    async fn run_tools(&mut self, calls: &[ToolCall], events: &Sender<Event>) -> Vec<Turn> {
+        let mut running = JoinSet::new();
+        for (index, call) in calls.iter().enumerate().take(TOOLS_AT_ONCE_MAX) {
+            if self.tools.server_of(&call.name).is_some_and(|server| self.late.contains(&server)) {
+                continue;
             }
-            results.push(Turn::Result { id: call.id.clone(), text: answered.unwrap_or_default() });
+            let (tools, call) = (Arc::clone(&self.tools), call.clone());
+            running.spawn(async move { (index, tools.call(&call.name, &call.arguments).await) });
         }
-        results
+        let mut given = vec![None; calls.len()];
+        while let Some(finished) = running.join_next().await {
+            match finished {
+                Ok((index, Ok(text))) => given[index] = Some(text),
+                Ok((_, Err(Silence::Late(server)))) => _ = self.late.insert(server),
+                Ok((_, Err(Silence::Gone))) | Err(_) => {}
+            }
+        }
+        if given.contains(&None) {
+            _ = events.send(Event::ToolSilent).await;
+        }
+        let results = calls.iter().zip(given);
+        results.map(|(call, text)| Turn::Result { id: call.id.clone(), text: text.unwrap_or_default() }).collect()
     }
 
     fn order(&self, may_call: bool) -> Result<Order, Failure> {

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Dict, Iterator, List, Mapping, Optional, Sequence
+import socket
+import threading
+from typing import Any, AsyncIterator, Callable, Dict, List, Mapping, Optional, Sequence
 
-from .client import Client, _batch
+from .client import _OPEN, _PATIENCE, Client, _Away, _batch, _result
+from .errors import ApiError, SteadfastError
 from .types import BatchResult, TaskResult
+
+#: Events that wait to be looked at; the server waits while there are more.
+_EVENTS_MAX = 256
 
 
 class AsyncClient:
@@ -72,14 +78,18 @@ class AsyncClient:
         """Runs a task that is over once more."""
         return await asyncio.to_thread(self._client.retry_task, task)
 
-    async def wait(self, task: str, every: float = 0.5) -> TaskResult:
-        """Waits until a task is over."""
-        from .client import _OPEN, _result
-
+    async def wait(self, task: str, every: float = 0.5, patience: float = _PATIENCE) -> TaskResult:
+        """Waits until a task is over. The server may be away for ``patience`` seconds: tasks outlive it."""
+        away = _Away(patience)
         while True:
-            known = await self.task(task)
-            if known["state"] not in _OPEN:
-                return _result(known)
+            try:
+                known = await self.task(task)
+            except ApiError as error:
+                away.bear(error)
+            else:
+                away.over()
+                if known["state"] not in _OPEN:
+                    return _result(known)
             await asyncio.sleep(every)
 
     async def run_tasks(self, tasks: Sequence[Mapping[str, Any]]) -> BatchResult:
@@ -89,9 +99,72 @@ class AsyncClient:
 
     async def events(self) -> AsyncIterator[Dict[str, Any]]:
         """Everything that happens from now on, until the caller stops reading."""
-        events: Iterator[Dict[str, Any]] = self._client.events()
-        while True:
-            event = await asyncio.to_thread(next, events, None)
-            if event is None:
-                return
-            yield event
+        loop = asyncio.get_running_loop()
+        heard: "asyncio.Queue[Any]" = asyncio.Queue()
+        pump = _Pump(self._client, lambda said: loop.call_soon_threadsafe(heard.put_nowait, said))
+        pump.start()
+        try:
+            while True:
+                said = await heard.get()
+                pump.taken()
+                if said is None:
+                    return
+                if isinstance(said, Exception):
+                    raise said
+                yield said
+        finally:
+            pump.stop()
+
+
+class _Pump(threading.Thread):
+    """Reads events and hands them on: dictionaries, then an error or None. A daemon, so that it keeps no program from ending."""
+
+    def __init__(self, client: Client, hand_on: Callable[[Any], object]) -> None:
+        super().__init__(name="steadfast-events", daemon=True)
+        self._client = client
+        self._hand_on = hand_on
+        self._room = threading.Semaphore(_EVENTS_MAX)
+        self._lock = threading.Lock()
+        self._line: Optional[socket.socket] = None
+        self._stopped = False
+
+    def run(self) -> None:
+        end: Optional[Exception] = None
+        try:
+            for said in self._client._events(self._connected):
+                self._room.acquire()
+                if self._stopped:
+                    return
+                self._hand_on(said)
+        except Exception as error:
+            end = error if isinstance(error, SteadfastError) else SteadfastError(str(error))
+        if not self._stopped:
+            try:
+                self._hand_on(end)
+            except RuntimeError:
+                pass  # The loop has ended, and with it whoever listened.
+
+    def taken(self) -> None:
+        """Something that was handed on has been looked at."""
+        self._room.release()
+
+    def stop(self) -> None:
+        """Nobody listens any more: whatever the thread waits for, it waits no longer."""
+        with self._lock:
+            self._stopped = True
+            if self._line is not None:
+                _shut(self._line)
+        self._room.release()
+
+    def _connected(self, line: socket.socket) -> None:
+        with self._lock:
+            self._line = line
+            if self._stopped:
+                _shut(line)
+
+
+def _shut(line: socket.socket) -> None:
+    try:
+        line.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass  # It is closed already.

@@ -15,6 +15,9 @@ from .errors import BinaryNotFound, SteadfastError, TaskFileError
 #: Called with everything that happens to a task, as it happens.
 OnEvent = Callable[[Dict[str, Any]], None]
 
+#: How long the program may take to end what it runs, in seconds, before it is killed. What it ran is ended then too.
+_GRACE = 20.0
+
 
 def find(binary: Optional[str] = None) -> str:
     """The program: the one that is named, ``STEADFAST_BINARY``, or the one on the path."""
@@ -83,12 +86,22 @@ def run(binary: Optional[str], line: List[str], given: bytes, on_event: Optional
             code = process.wait()
         except BaseException:
             process.terminate()
-            process.wait()
+            # It may be in the middle of saying something: nobody listens any more, and it must not wait for that.
+            process.stdout.close()
+            _wait_or_kill(process)
             raise
         finally:
             process.stdout.close()
         talk.seek(0)
         return heard.outcome(code, talk.read())
+
+
+def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 async def run_async(
@@ -116,5 +129,13 @@ async def run_async(
     except BaseException:
         if process.returncode is None:
             process.terminate()
-            await process.wait()
+            await _wait_or_kill_async(process)
         raise
+
+
+async def _wait_or_kill_async(process: asyncio.subprocess.Process) -> None:
+    try:
+        await asyncio.wait_for(process.wait(), _GRACE)
+    except asyncio.TimeoutError:
+        process.kill()
+        await process.wait()

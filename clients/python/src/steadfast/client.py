@@ -5,15 +5,22 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import time
 import urllib.parse
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from .errors import ApiError
 from .types import BatchResult, TaskResult
 
-#: States in which nothing more happens to a task.
+#: States in which something is still to happen to a task.
 _OPEN = ("waiting", "running")
+
+#: What a server that starts anew, or is not there for a moment, is heard as.
+_AWAY = (0, 503)
+
+#: How long it may be away while a task is waited for, in seconds.
+_PATIENCE = 60.0
 
 
 class Client:
@@ -66,10 +73,17 @@ class Client:
 
     def events(self) -> Iterator[Dict[str, Any]]:
         """Everything that happens from now on, until the caller stops reading."""
-        connection, response = self._open("GET", "/api/events", None, timeout=None)
+        return self._events(lambda _: None)
+
+    def _events(self, connected: Callable[[socket.socket], None]) -> Iterator[Dict[str, Any]]:
+        """The same; `connected` is handed the socket, which another thread may shut down."""
+        connection, response = self._open("GET", "/api/events", None, connected)
         try:
-            yield from _events(response)
+            yield from _said(response)
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
         finally:
+            response.close()
             connection.close()
 
     # Tasks
@@ -94,12 +108,18 @@ class Client:
         """Runs a task that is over once more."""
         return self._object("POST", f"/api/tasks/{_part(task)}/retry")
 
-    def wait(self, task: str, every: float = 0.5) -> TaskResult:
-        """Waits until a task is over."""
+    def wait(self, task: str, every: float = 0.5, patience: float = _PATIENCE) -> TaskResult:
+        """Waits until a task is over. The server may be away for ``patience`` seconds: tasks outlive it."""
+        away = _Away(patience)
         while True:
-            known = self.task(task)
-            if known["state"] not in _OPEN:
-                return _result(known)
+            try:
+                known = self.task(task)
+            except ApiError as error:
+                away.bear(error)
+            else:
+                away.over()
+                if known["state"] not in _OPEN:
+                    return _result(known)
             time.sleep(every)
 
     def run_tasks(self, tasks: Sequence[Mapping[str, Any]]) -> BatchResult:
@@ -114,9 +134,11 @@ class Client:
         return "/api/retry-policy" if project is None else f"/api/projects/{_part(project)}/retry-policy"
 
     def _object(self, method: str, path: str, body: Any = None) -> Dict[str, Any]:
-        connection, response = self._open(method, path, body, self._timeout)
+        connection, response = self._open(method, path, body)
         try:
             answer = json.loads(response.read() or b"{}")
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
         except ValueError as error:
             raise ApiError(response.status, "not_json", "what answers there is not Steadfast") from error
         finally:
@@ -126,11 +148,12 @@ class Client:
         return answer
 
     def _open(
-        self, method: str, path: str, body: Any, timeout: Optional[float]
+        self, method: str, path: str, body: Any, streaming: Optional[Callable[[socket.socket], None]] = None
     ) -> "tuple[http.client.HTTPConnection, http.client.HTTPResponse]":
+        """Sends a request and reads the head of its answer. What streams may be silent as long as it likes after it."""
         where = urllib.parse.urlsplit(self.url)
         kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
-        connection = kind(where.hostname or "127.0.0.1", where.port, timeout=timeout)
+        connection = kind(where.hostname or "127.0.0.1", where.port, timeout=self._timeout)
         headers = {"accept": "application/json"}
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"
@@ -139,16 +162,46 @@ class Client:
             sent = json.dumps(body).encode()
             headers["content-type"] = "application/json"
         try:
+            connection.connect()
+            line = connection.sock
+            if streaming is not None:
+                streaming(line)
             connection.request(method, where.path.rstrip("/") + path, sent, headers)
             response = connection.getresponse()
-        except OSError as error:
+            if response.status >= 400:
+                raise _problem(response)
+            if streaming is not None:
+                line.settimeout(None)
+        except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise ApiError(0, "unreachable", f"nobody answers at {self.url}: {error}") from error
-        if response.status >= 400:
-            problem = _problem(response)
+            raise self._unreachable(error) from error
+        except BaseException:
             connection.close()
-            raise problem
+            raise
         return connection, response
+
+    def _unreachable(self, error: Exception) -> ApiError:
+        return ApiError(0, "unreachable", f"nobody answers at {self.url}: {error or type(error).__name__}")
+
+
+class _Away:
+    """How long a server has been away, and whether that is too long."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._since: Optional[float] = None
+
+    def bear(self, error: ApiError) -> None:
+        """Raises what cannot be borne, or not any longer."""
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+        if error.status not in _AWAY or now - self._since >= self._patience:
+            raise error
+
+    def over(self) -> None:
+        """It is there again."""
+        self._since = None
 
 
 def _problem(response: http.client.HTTPResponse) -> ApiError:
@@ -163,7 +216,7 @@ def _problem(response: http.client.HTTPResponse) -> ApiError:
     return ApiError(response.status, str(told.get("code", "refused")), str(told.get("message", raw)), body)
 
 
-def _events(response: http.client.HTTPResponse) -> Iterator[Dict[str, Any]]:
+def _said(response: http.client.HTTPResponse) -> Iterator[Dict[str, Any]]:
     data: List[bytes] = []
     for line in response:
         line = line.rstrip(b"\r\n")

@@ -14,6 +14,9 @@ from .types import BatchResult, TaskResult
 #: Where to fall back to where nobody says.
 DEFAULT_FALLBACK_ORDER: List[str] = ["gpt-5.2", "claude-sonnet-4-5", "gemini-3-pro", "claude-haiku-4-5"]
 
+#: How many agents run at once where nobody says.
+_DEFAULT_PARALLEL = 8
+
 
 def _task(
     spec: Mapping[str, Any],
@@ -35,6 +38,29 @@ def _task(
 
 def _server(server: Optional[str]) -> Optional[str]:
     return server or os.environ.get("STEADFAST_URL") or None
+
+
+def _check_server_can(
+    parallel: Optional[int],
+    partial: bool,
+    binary: Optional[str],
+    config: Optional[str],
+    on_event: Optional[OnEvent],
+) -> None:
+    """What is asked for and not done would be found out late: a server has its own workers and configuration."""
+    asked = {
+        "parallel": parallel is not None,
+        "partial_substitution=False": not partial,
+        "binary": binary is not None,
+        "config": config is not None,
+        "on_event": on_event is not None,
+    }
+    refused = [name for name, wanted in asked.items() if wanted]
+    if refused:
+        raise ValueError(
+            f"a server does not take {', '.join(refused)}: leave it out, or run the tasks here "
+            "(no `server`, and no STEADFAST_URL)"
+        )
 
 
 def spawn_subagent_with_retry(
@@ -65,7 +91,7 @@ def spawn_subagent_with_retry(
     spec = {"task": task, "model": model, "label": label}
     more = {**more, "max_retries": max_retries, "retry_delay": retry_delay, "timeout": timeout, "policy": policy}
     whole = _task(spec, fallback_order, agent, command, more)
-    result = _run([whole], 1, True, server, binary, config, on_event)
+    result = _run([whole], None, True, server, binary, config, on_event)
     return result["workers"][0]
 
 
@@ -74,7 +100,7 @@ def spawn_parallel_workers_with_fallback(
     fallback_order: Optional[Sequence[str]] = None,
     partial_substitution: bool = True,
     *,
-    parallel: int = 8,
+    parallel: Optional[int] = None,
     agent: Optional[str] = None,
     command: Optional[Sequence[str]] = None,
     policy: Optional[str] = "session-manager",
@@ -86,8 +112,9 @@ def spawn_parallel_workers_with_fallback(
 ) -> BatchResult:
     """Runs many agents at once, each as :func:`spawn_subagent_with_retry` does.
 
-    With ``partial_substitution`` only those that fail change their model; without it, those that have not begun yet
-    begin where another had to fall back to.
+    ``parallel`` of them at once, 8 where it is not said. With ``partial_substitution`` only those that fail change their
+    model; without it, those that have not begun yet begin where another had to fall back to. A server decides both itself:
+    with ``server`` they raise :class:`ValueError`, as do ``on_event``, ``binary`` and ``config``.
     """
     whole = [_task(task, fallback_order, agent, command, {**more, "policy": policy}) for task in tasks]
     return _run(whole, parallel, partial_substitution, server, binary, config, on_event)
@@ -115,7 +142,7 @@ async def spawn_subagent_with_retry_async(
     spec = {"task": task, "model": model, "label": label}
     more = {**more, "max_retries": max_retries, "retry_delay": retry_delay, "timeout": timeout, "policy": policy}
     whole = _task(spec, fallback_order, agent, command, more)
-    result = await _run_async([whole], 1, True, server, binary, config, on_event)
+    result = await _run_async([whole], None, True, server, binary, config, on_event)
     return result["workers"][0]
 
 
@@ -124,7 +151,7 @@ async def spawn_parallel_workers_with_fallback_async(
     fallback_order: Optional[Sequence[str]] = None,
     partial_substitution: bool = True,
     *,
-    parallel: int = 8,
+    parallel: Optional[int] = None,
     agent: Optional[str] = None,
     command: Optional[Sequence[str]] = None,
     policy: Optional[str] = "session-manager",
@@ -141,7 +168,7 @@ async def spawn_parallel_workers_with_fallback_async(
 
 def _run(
     tasks: List[Dict[str, Any]],
-    parallel: int,
+    parallel: Optional[int],
     partial: bool,
     server: Optional[str],
     binary: Optional[str],
@@ -150,16 +177,18 @@ def _run(
 ) -> BatchResult:
     url = _server(server)
     if url is not None:
+        _check_server_can(parallel, partial, binary, config, on_event)
         return Client(url).run_tasks(tasks)
     if not tasks:
         return {"success": True, "workers": [], "failed": [], "fallback_applied": 0}
     given = program.lines(tasks)
-    return cast(BatchResult, program.run(binary, program.arguments(parallel, partial, config), given, on_event))
+    line = program.arguments(_DEFAULT_PARALLEL if parallel is None else parallel, partial, config)
+    return cast(BatchResult, program.run(binary, line, given, on_event))
 
 
 async def _run_async(
     tasks: List[Dict[str, Any]],
-    parallel: int,
+    parallel: Optional[int],
     partial: bool,
     server: Optional[str],
     binary: Optional[str],
@@ -168,9 +197,10 @@ async def _run_async(
 ) -> BatchResult:
     url = _server(server)
     if url is not None:
+        _check_server_can(parallel, partial, binary, config, on_event)
         return await AsyncClient(url).run_tasks(tasks)
     if not tasks:
         return {"success": True, "workers": [], "failed": [], "fallback_applied": 0}
     given = program.lines(tasks)
-    line = program.arguments(parallel, partial, config)
+    line = program.arguments(_DEFAULT_PARALLEL if parallel is None else parallel, partial, config)
     return cast(BatchResult, await program.run_async(binary, line, given, on_event))

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by panicking")]
 
 mod config;
+mod council;
 mod demo;
 mod doctor;
 mod explain;

@@ -24,7 +24,7 @@ impl Editor {
         &self.text
     }
 
-    /// Line and column of the cursor, in letters.
+    /// Where the cursor is, in bytes.
     pub(crate) fn cursor(&self) -> usize {
         self.cursor
     }
@@ -81,7 +81,8 @@ impl Editor {
     /// Removes the word before the cursor.
     pub(crate) fn delete_word(&mut self) {
         let before = self.text[..self.cursor].trim_end();
-        let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let blank = before.char_indices().rfind(|(_, letter)| letter.is_whitespace());
+        let start = blank.map_or(0, |(at, letter)| at + letter.len_utf8());
         self.text.drain(start..self.cursor);
         self.cursor = start;
     }
@@ -267,5 +268,17 @@ mod tests {
         editor.home();
         editor.delete_to_end();
         assert_eq!(editor.text(), "");
+    }
+
+    #[test]
+    fn a_word_behind_a_wide_or_hard_blank_is_deleted() {
+        for blank in ["\u{3000}", "\u{a0}"] {
+            let mut editor = Editor::default();
+            editor.insert(&format!("好{blank}one{blank}"));
+            editor.delete_word();
+            assert_eq!(editor.text(), format!("好{blank}"));
+            editor.delete_word();
+            assert_eq!(editor.text(), "");
+        }
     }
 }
