@@ -12,7 +12,7 @@ use steadfast_core::context::{FailedAttempt, PartLimits, retry_note, retry_promp
 use steadfast_core::time::Words;
 use steadfast_core::{Evidence, Exit, Failure, FailureKind, Surface, Transport};
 use steadfast_engine::Clock;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::adapter::{Complaint, End, Reader, Told};
 use crate::fleet::{Crew, Fleet};
@@ -66,6 +66,8 @@ struct Watched {
     reader: Reader,
     tail: Tail,
     errors: Tail,
+    /// Who wants to know the conversation as soon as it is told.
+    tell: Option<oneshot::Sender<String>>,
 }
 
 /// The files of one attempt, gone with it.
@@ -73,7 +75,12 @@ struct Files(Option<PathBuf>);
 
 impl Attempting<'_> {
     /// Makes it.
-    pub(crate) async fn make(&self, copy: Option<&Copy>, stop: &mut watch::Receiver<Stop>) -> Attempted {
+    pub(crate) async fn make(
+        &self,
+        copy: Option<&Copy>,
+        stop: &mut watch::Receiver<Stop>,
+        tell: oneshot::Sender<String>,
+    ) -> Attempted {
         let (launch, conversation, _files) = match self.launch() {
             Ok(ready) => ready,
             Err(error) => return self.not_run(&error),
@@ -85,12 +92,17 @@ impl Attempting<'_> {
             silence: self.task.silence.map_or(agent.silence, seconds),
             grace: GRACE,
         };
-        let mut watched = Watched { reader: Reader::new(agent.output), tail: Tail::default(), errors: Tail::default() };
+        let mut watched = Watched {
+            reader: Reader::new(agent.output),
+            tail: Tail::default(),
+            errors: Tail::default(),
+            tell: Some(tell),
+        };
         let ended = match process::run(&launch, limits, &mut watched, copy, stop).await {
             Ok(ended) => ended,
             Err(error) => return self.not_run(&error),
         };
-        let Watched { reader, tail, errors } = watched;
+        let Watched { reader, tail, errors, .. } = watched;
         let told = reader.finish();
         let judge = Judge {
             classifier: &self.fleet.classifier,
@@ -108,7 +120,7 @@ impl Attempting<'_> {
         let agent = self.crew.agent_name.clone();
         Attempted {
             verdict,
-            conversation: conversation.map(|id| Conversation { agent, id }),
+            conversation: conversation.map(|id| Conversation { agent, id, begun: true }),
             output: last_words(&tail),
             told,
         }
@@ -116,18 +128,22 @@ impl Attempting<'_> {
 
     /// A program that cannot be started is wrong, and not unlucky.
     fn not_run(&self, error: &CannotRun) -> Attempted {
-        use std::io::ErrorKind::{NotFound, PermissionDenied};
+        use std::io::ErrorKind::{ArgumentListTooLong, InvalidInput, NotFound, PermissionDenied};
         let kind = match error.source.kind() {
-            NotFound | PermissionDenied => FailureKind::InvalidRequest,
+            NotFound | PermissionDenied | ArgumentListTooLong | InvalidInput => FailureKind::InvalidRequest,
             _ => FailureKind::ProcessDied,
         };
-        let message = format!("{error}: {}", error.source);
+        let hint = match error.source.kind() {
+            ArgumentListTooLong | InvalidInput => "; `{task_file}` in the command hands the task over as a file",
+            _ => "",
+        };
+        let message = format!("{error}: {}{hint}", error.source);
         let failure = Failure { message, ..Failure::new(kind, "process.cannot_run") };
         Attempted {
             verdict: Verdict::Failed(failure),
             told: Told::default(),
             output: String::new(),
-            conversation: self.memory.conversation.clone(),
+            conversation: None,
         }
     }
 
@@ -136,8 +152,9 @@ impl Attempting<'_> {
         let Self { fleet, task, crew, memory, .. } = self;
         let agent = &crew.agent;
         let known = memory.conversation.as_ref().filter(|known| known.agent == crew.agent_name);
-        let resumed = known.filter(|_| !agent.resume.is_empty());
-        let conversation = resumed.map_or_else(uuid, |known| known.id.clone());
+        let known = known.filter(|_| !agent.resume.is_empty());
+        let resumed = known.filter(|known| known.begun);
+        let conversation = known.map_or_else(uuid, |known| known.id.clone());
         let prompt = self.prompt(resumed.is_some());
         let mark = format!("{}.{}.{}", fleet.id, task.id, self.number);
         let files = self.files(&mark, &prompt)?;
@@ -285,7 +302,13 @@ impl Taker for Watched {
     fn take(&mut self, stream: Stream, piece: &[u8]) -> ControlFlow<()> {
         self.tail.push(piece);
         match stream {
-            Stream::Out => self.reader.push(piece),
+            Stream::Out => {
+                self.reader.push(piece);
+                if let (Some(session), true) = (&self.reader.told().session, self.tell.is_some()) {
+                    // Nobody who listens any more is no reason to fail.
+                    let _ = self.tell.take().map(|tell| tell.send(session.clone()));
+                }
+            }
             Stream::Err => self.errors.push(piece),
         }
         if self.reader.told().loops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -325,6 +348,9 @@ impl Judge<'_> {
             (EndedBy::Itself, None) if clean && self.strict && self.tail.is_blank() => {
                 let message = "it ended without a word".to_owned();
                 Verdict::Failed(Failure { message, ..Failure::new(FailureKind::BadOutput, "agent.silent") })
+            }
+            (EndedBy::Itself, None) if clean && self.strict => {
+                self.unfinished(ended.exit, "it ended without saying that it was done")
             }
             (EndedBy::Itself, None) if clean => Verdict::Done,
             (EndedBy::Itself, None) => self.by_output(ended.exit),

@@ -17,8 +17,9 @@ use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Needs, Rout
 use steadfast_core::world::{Endpoint, Project, Session, Turn, World};
 use steadfast_engine::Clock;
 
+use crate::attempt::uuid;
 use crate::services::Services;
-use crate::task::{Memory, Task, seconds};
+use crate::task::{Conversation, Memory, Task, seconds};
 
 /// Endpoints are remembered up to this many: tasks choose the names.
 const ENDPOINTS_MAX: usize = 4096;
@@ -242,6 +243,17 @@ impl Fleet {
 }
 
 impl Crew {
+    /// The conversation that it goes on with, or begins by a name it is given. Chosen before the attempt is stored, so
+    /// that the conversation outlives whoever began it.
+    pub(crate) fn conversation(&self, known: Option<&Conversation>) -> Option<Conversation> {
+        let known = known.filter(|known| known.begun);
+        let is_named = self.agent.command.iter().any(|part| part.contains("{session}"));
+        if known.is_some_and(|known| known.agent == self.agent_name) || self.agent.resume.is_empty() || !is_named {
+            return known.cloned();
+        }
+        Some(Conversation { agent: self.agent_name.clone(), id: uuid(), begun: false })
+    }
+
     /// What its breaker is known by.
     pub(crate) fn endpoint(&self) -> String {
         if self.model.is_empty() { self.agent_name.clone() } else { format!("{}:{}", self.agent_name, self.model) }

@@ -138,7 +138,7 @@ async fn a_task_whose_worker_vanished_is_taken_over_and_not_for_ever() {
     store.add_tasks(vec![shell("once", "echo done"), shell("killer", "echo done")]).await.unwrap();
     // Workers that lease and are never heard of again.
     for ghost in ["g1", "g2", "g3", "g4"] {
-        store.take_turn(ghost, Vec::new(), 2, Duration::from_millis(1)).await.unwrap();
+        store.take_turn(ghost, Vec::new(), Vec::new(), 2, Duration::from_millis(1)).await.unwrap();
         tokio::time::sleep(Duration::from_millis(5)).await;
         if ghost == "g1" {
             let (_keep, stop) = watch::channel(Stop::No);
@@ -156,13 +156,13 @@ async fn a_task_whose_worker_vanished_is_taken_over_and_not_for_ever() {
                 model: None,
                 failure: None,
             };
-            let turn = store.take_turn("g1", vec![late], 0, Duration::ZERO).await.unwrap();
+            let turn = store.take_turn("g1", Vec::new(), vec![late], 0, Duration::ZERO).await.unwrap();
             assert_eq!((turn.counted, state(&store, "once").await.as_str()), (vec![false], "succeeded"));
             drop(fleet);
             store.retry_task("killer").await.unwrap();
         }
     }
-    store.take_turn("g5", Vec::new(), 2, Duration::from_millis(1)).await.unwrap();
+    store.take_turn("g5", Vec::new(), Vec::new(), 2, Duration::from_millis(1)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     let (_keep, stop) = watch::channel(Stop::No);
     worker(&folder, &store, draining()).1.work(stop).await;
