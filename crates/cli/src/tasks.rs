@@ -265,6 +265,7 @@ impl TaskArgs {
         let log = tell::Log::open(&config, state.as_deref());
         let gateway = self.gateway(&config);
         let fleet = Arc::new(Fleet::new(Arc::new(config), gateway, folder)?);
+        fleet.tidy();
         let guard = guard(&fleet.id).inspect_err(|error| talk(&format!("nobody watches over this process: {error:#}")));
         Ok(Some(Stage { fleet, log, _guard: guard.ok() }))
     }

@@ -1,8 +1,10 @@
 //! One attempt: an agent is started with a model, watched to its end, and judged.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
 use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,6 +28,12 @@ const VARIABLE_BYTES_MAX: usize = 64 * 1024;
 
 /// What is kept of the end of the output for the next attempt and for people.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024;
+
+/// What the agent is told, in a file.
+const TASK_FILE: &str = "task.txt";
+
+/// The files of an attempt that is just beginning are nobody's yet.
+const LEFT_AFTER: Duration = Duration::from_secs(60);
 
 /// What came of an attempt.
 #[derive(Debug)]
@@ -71,7 +79,7 @@ struct Watched {
 }
 
 /// The files of one attempt, gone with it.
-struct Files(Option<PathBuf>);
+struct Files(Option<PathBuf>, Option<File>);
 
 impl Attempting<'_> {
     /// Makes it.
@@ -257,16 +265,21 @@ impl Attempting<'_> {
 
     fn files(&self, mark: &str, prompt: &str) -> Result<Files, CannotRun> {
         if prompt.is_empty() && !self.task.tmux {
-            return Ok(Files(None));
+            return Ok(Files(None, None));
         }
         let folder = self.fleet.folder.join(mark);
         let write = || {
-            fs::create_dir_all(folder.join("tmp"))?;
-            fs::write(folder.join("task.txt"), prompt)
+            process::create_private(&folder)?;
+            process::create_private(&folder.join("tmp"))?;
+            let mut options = OpenOptions::new();
+            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(folder.join(TASK_FILE))?;
+            // Held while the attempt runs; a supervisor that is killed lets go of it.
+            file.lock()?;
+            file.write_all(prompt.as_bytes()).map(|()| file)
         };
-        let files = Files(Some(folder.clone()));
+        let mut files = Files(Some(folder.clone()), None);
         let program = self.crew.agent_name.clone();
-        write().map_err(|source| CannotRun { program, source })?;
+        files.1 = Some(write().map_err(|source| CannotRun { program, source })?);
         Ok(files)
     }
 }
@@ -277,7 +290,7 @@ impl Files {
     }
 
     fn task_file(&self) -> String {
-        self.0.as_deref().map(|folder| folder.join("task.txt").display().to_string()).unwrap_or_default()
+        self.0.as_deref().map(|folder| folder.join(TASK_FILE).display().to_string()).unwrap_or_default()
     }
 }
 
@@ -287,6 +300,24 @@ impl Drop for Files {
             && let Err(error) = remove(folder)
         {
             tracing::debug!(%error, folder = %folder.display(), "cannot remove the files of an attempt");
+        }
+    }
+}
+
+/// Removes what attempts of supervisors that were killed have left.
+pub(crate) fn remove_left(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let is_left = |folder: &Path| match File::open(folder.join(TASK_FILE)) {
+        Ok(file) => file.try_lock().is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    let is_old = |folder: &Path| {
+        let changed = fs::metadata(folder).and_then(|meta| meta.modified());
+        changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > LEFT_AFTER))
+    };
+    for folder in entries.flatten().map(|entry| entry.path()).filter(|path| is_old(path) && is_left(path)) {
+        if let Err(error) = remove(&folder) {
+            tracing::debug!(%error, folder = %folder.display(), "cannot remove what an attempt has left");
         }
     }
 }

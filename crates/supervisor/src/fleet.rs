@@ -17,7 +17,7 @@ use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Needs, Rout
 use steadfast_core::world::{Endpoint, Project, Session, Turn, World};
 use steadfast_engine::Clock;
 
-use crate::attempt::uuid;
+use crate::attempt::{remove_left, uuid};
 use crate::services::Services;
 use crate::task::{Conversation, Memory, Task, seconds};
 
@@ -97,6 +97,11 @@ impl Fleet {
             gateway,
             folder,
         })
+    }
+
+    /// Removes what attempts of supervisors that were killed have left.
+    pub fn tidy(&self) {
+        remove_left(&self.folder);
     }
 
     /// Says whether a task could be run, without running it.

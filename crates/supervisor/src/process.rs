@@ -27,6 +27,7 @@ pub use group::{MARK, end_marked, end_marked_with_prefix};
 use memory::OutOfMemory;
 use output::{Stream, Taker};
 pub use pane::SERVER as TMUX_SERVER;
+pub(crate) use pane::create_private;
 
 /// How long a process has to end after it was asked to.
 pub const GRACE: Duration = Duration::from_secs(10);

@@ -124,6 +124,8 @@ impl Worker {
         let (inbox, notes) = mpsc::channel(INBOX_MAX);
         let desk =
             Arc::new(Desk { worker: self, inbox, running: Mutex::default(), extended: Mutex::new(Instant::now()) });
+        let tidying = Arc::clone(&desk);
+        tokio::task::spawn_blocking(move || tidying.worker.fleet.tidy());
         let beating = tokio::spawn(beat(Arc::clone(&desk)));
         let forgetting = tokio::spawn(forget(Arc::clone(&desk)));
         let watching = Arc::clone(&desk);
