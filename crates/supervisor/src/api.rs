@@ -199,11 +199,7 @@ async fn list(
         (status = 403, body = ProblemBody), (status = 413, body = ProblemBody), (status = 415, body = ProblemBody),
         (status = 503, body = ProblemBody),
     ))]
-async fn add(
-    State(known): State<Known>,
-    caller: Caller,
-    Sent(new): Sent<NewTasks>,
-) -> Result<Json<Added>, Problem> {
+async fn add(State(known): State<Known>, caller: Caller, Sent(new): Sent<NewTasks>) -> Result<Json<Added>, Problem> {
     caller.must_be_admin()?;
     if new.tasks.is_empty() || new.tasks.len() > TASKS_MAX {
         return Err(Problem::invalid("tasks", format!("there must be between 1 and {TASKS_MAX}")));

@@ -9,11 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use steadfast_config::AgentOutput;
-use steadfast_core::classify::Classifier;
 use steadfast_core::context::{FailedAttempt, PartLimits, retry_note, retry_prompt};
 use steadfast_core::time::Words;
 use steadfast_core::{Evidence, Exit, Failure, FailureKind, Surface, Transport};
-use steadfast_engine::Clock;
 use tokio::sync::{oneshot, watch};
 
 use crate::adapter::{Complaint, End, Reader, Told};
@@ -113,8 +111,7 @@ impl Attempting<'_> {
         let Watched { reader, tail, errors, .. } = watched;
         let told = reader.finish();
         let judge = Judge {
-            classifier: &self.fleet.classifier,
-            clock: self.fleet.clock,
+            fleet: self.fleet,
             crew: self.crew,
             strict: self.task.command.is_empty() && agent.output != AgentOutput::Text,
             told: &told,
@@ -227,7 +224,7 @@ impl Attempting<'_> {
     /// Where this task's model calls go: its project and session are in the path, so that what happens to them there
     /// and what happens to it here are one story.
     fn gateway(&self) -> Option<String> {
-        let base = self.fleet.gateway.as_deref()?;
+        let base = self.fleet.gateway(self.task.project.as_deref(), &self.crew.agent)?;
         let project = self.task.project.as_deref().filter(|name| *name != steadfast_config::DEFAULT_PROJECT);
         let project = project.map(|name| format!("/p/{}", encoded(name))).unwrap_or_default();
         Some(format!("{base}{project}/s/{}", encoded(self.session)))
@@ -348,8 +345,7 @@ impl Taker for Watched {
 
 /// Everything an attempt is judged by.
 struct Judge<'a> {
-    classifier: &'a Classifier,
-    clock: Clock,
+    fleet: &'a Fleet,
     crew: &'a Crew,
     /// It was asked for events, so it must say that it is done.
     strict: bool,
@@ -446,9 +442,9 @@ impl Judge<'_> {
             body,
             transport,
             exit,
-            now: Some(self.clock.wall()),
+            now: Some(self.fleet.clock.wall()),
         };
-        self.classifier.classify_task(&evidence)
+        self.fleet.classify(&evidence)
     }
 }
 

@@ -130,7 +130,9 @@ impl Worker {
         let forgetting = tokio::spawn(forget(Arc::clone(&desk)));
         let watching = Arc::clone(&desk);
         let watching = tokio::spawn(async move { watching.worker.fleet.services.watch().await });
-        Clerk { desk: Arc::clone(&desk), notes, waiting: Vec::new(), runs: JoinSet::new(), away: false }.work(&mut stop).await;
+        Clerk { desk: Arc::clone(&desk), notes, waiting: Vec::new(), runs: JoinSet::new(), away: false }
+            .work(&mut stop)
+            .await;
         beating.abort();
         forgetting.abort();
         watching.abort();

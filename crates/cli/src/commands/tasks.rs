@@ -120,7 +120,7 @@ async fn go(what: &What, kept: &Kept) -> anyhow::Result<ExitCode> {
 
 fn work(args: &WorkArgs, sources: &SourceArgs, runtime: &tokio::runtime::Runtime) -> anyhow::Result<ExitCode> {
     let Some(stage) = TaskArgs::silent().stage(sources)? else { return Ok(ExitCode::FAILURE) };
-    let kept = Kept::open(&stage.fleet.config)?;
+    let kept = Kept::open(&stage.fleet.config())?;
     let observer = Arc::new(tell::Silent { log: stage.log });
     runtime.block_on(async {
         let stop = stop_signal()?;

@@ -205,3 +205,47 @@ fn a_server_runs_what_was_left_to_it() {
     assert!(followed.stdout.contains(&format!("/s/{id}")), "calls and task share a session: {followed:?}");
     drop(server);
 }
+
+#[test]
+fn a_server_runs_tasks_as_it_is_configured_now_and_points_nobody_at_a_door_that_stays_closed() {
+    let folder = configured();
+    let (path, key) = (std::env::var("PATH").unwrap(), ("TEAM_KEY", "team-key-1234567890"));
+    let server = super::serve::Server::start(&folder, &[], &[("PATH", &path), key]);
+    folder.write(
+        "steadfast.toml",
+        &format!("{CONFIG}[projects.team]\nkeys = [{{ env = \"TEAM_KEY\" }}]\n[projects.open]\n"),
+    );
+    server.hears("configuration reloaded");
+    let environment = environment(&folder);
+    let mut known: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    known.push(key);
+    let told = |project: &str, show: &str| {
+        let line = ["run", "--detach", "--quiet", "--project", project, "--", "sh", "-c", show];
+        let left = folder.run_with(&line, &known);
+        folder.run_with(&["tasks", "attach", left.stdout.trim()], &known).stdout
+    };
+    let show = "echo at ${STEADFAST_GATEWAY:-nowhere}";
+    assert!(told("open", show).starts_with("at http://127.0.0.1:"), "{}", server.said());
+    // The server's own environment holds the key, so its agents do.
+    assert!(told("team", show).starts_with("at http://127.0.0.1:"), "{}", server.said());
+    drop(server);
+    folder.write("key", key.1);
+    folder.write("steadfast.toml", &format!("{CONFIG}[projects.team]\nkeys = [{{ file = \"key\" }}]\n"));
+    let server = super::serve::Server::start(&folder, &[], &[("PATH", &path)]);
+    assert_eq!(told("team", show), "at nowhere\n", "{}", server.said());
+    server.hears("agents are not pointed at the gateway");
+}
+
+#[test]
+fn a_page_of_our_own_may_stop_a_task_whatever_the_machine_is_called() {
+    let folder = configured();
+    folder.write("steadfast.toml", &format!("{CONFIG}[admin]\ntoken = {{ env = \"TOKEN\" }}\n"));
+    let server = super::serve::Server::start(&folder, &[], &[("TOKEN", "token-1234567890")]);
+    let asked = |origin: &str| {
+        let head = "authorization: Bearer token-1234567890\r\ncontent-type: application/json\r\n";
+        server.ask(&format!("POST /api/tasks/nosuch/cancel HTTP/1.1\r\n{head}origin: {origin}\r\n"), "{}")
+    };
+    assert!(asked("http://x").starts_with("HTTP/1.1 404 "), "{}", asked("http://x"));
+    assert!(asked("http://evil.example").starts_with("HTTP/1.1 403 "));
+}

@@ -38,7 +38,8 @@ async fn a_task_is_leased_to_one_worker_and_ends_once() {
     let [leased] = &turn.leased[..] else { panic!("{turn:?}") };
     assert_eq!((leased.id.as_str(), leased.token, leased.crashes, leased.attempts), ("a", 1, 0, 1));
     assert_eq!(store.take_turn("w2", Vec::new(), Vec::new(), 10, LEASE).await.unwrap().leased, [], "`b` is not due");
-    let turn = store.take_turn("w1", Vec::new(), vec![said("a", 1, over()), said("a", 1, over())], 0, LEASE).await.unwrap();
+    let turn =
+        store.take_turn("w1", Vec::new(), vec![said("a", 1, over()), said("a", 1, over())], 0, LEASE).await.unwrap();
     assert_eq!(turn.counted, [true, false], "exactly one end");
     let kept = store.task("a").await.unwrap().unwrap();
     assert_eq!((kept.summary.state.as_str(), kept.result), ("succeeded", Some(json!({"success": true}))));

@@ -15,7 +15,7 @@ extends = "default"
 attempts_max = 1
 [policies.once.on]
 process_died = ["give_up"]
-network_transient = ["give_up"]
+stream_interrupted = ["give_up"]
 [projects.default]
 policy = "once"
 "#;
@@ -82,7 +82,9 @@ async fn a_pane_can_be_stopped_with_everything_in_it() {
 #[tokio::test]
 async fn a_pane_that_a_killed_supervisor_left_is_no_obstacle_and_much_output_is_not_kept() {
     let (folder, story) = (Folder::new(), Story::default());
-    let task = task("ls $(dirname $STEADFAST_TASK_FILE); head -c 4000000 /dev/zero | tr '\\0' x; sleep 1; ls $(dirname $STEADFAST_TASK_FILE); echo end");
+    let task = task(
+        "ls $(dirname $STEADFAST_TASK_FILE); head -c 4000000 /dev/zero | tr '\\0' x; sleep 1; ls $(dirname $STEADFAST_TASK_FILE); echo end",
+    );
     assert!(tmux(&["new-session", "-d", "-s", &pane_name(&task.id), "sleep", "300"]));
     let result = run(&folder.fleet(ONCE), task, &story).await;
     assert!(result.success && result.result.trim().ends_with("end"), "{result:?}");
