@@ -293,7 +293,7 @@ pub(crate) struct Beside {
     stop: watch::Sender<Stop>,
     working: Option<tokio::task::JoinHandle<()>>,
     fleet: Arc<Fleet>,
-    store: Store,
+    kept: Kept,
     _guard: Option<std::process::Child>,
 }
 
@@ -316,7 +316,7 @@ pub(crate) fn work_beside(
     let worker = WorkArgs::beside(parallel).worker(Arc::clone(&fleet), &kept, observer);
     let (stop, stopped) = watch::channel(Stop::No);
     let working = (parallel > 0).then(|| on.spawn(worker.work(stopped)));
-    Beside { stop, working, fleet, store: kept.store, _guard: guard }
+    Beside { stop, working, fleet, kept, _guard: guard }
 }
 
 /// Our own gateway, as those who listen there are let in.
@@ -328,7 +328,7 @@ fn gateway_at(listen: SocketAddr) -> Gateway {
 impl Beside {
     /// What the control API says about tasks.
     pub(crate) fn routes(&self) -> utoipa_axum::router::OpenApiRouter {
-        steadfast_supervisor::api::routes(Arc::clone(&self.fleet), self.store.clone())
+        steadfast_supervisor::api::routes(Arc::clone(&self.fleet), self.kept.store.clone(), self.kept.logs.clone())
     }
 
     /// What tells the worker to put back what runs.

@@ -28,4 +28,4 @@ pub use fleet::{DEADLINE, Fleet, Gateway, InForce, LetsIn, PlanError};
 pub use run::{Ending, InMemory, Keeper, Lost, Observer, Run, new_session};
 pub use services::{ServiceStatus, Services};
 pub use task::{BatchResult, Conversation, LastFailure, Memory, Task, TaskOutcome, TaskResult};
-pub use worker::{Settings, Worker, log_path, to_keep};
+pub use worker::{Settings, Worker, log_path, old_log_path, to_keep};

@@ -26,7 +26,8 @@ use crate::process::{Stop, wanted_more};
 use crate::run::Observer;
 use crate::task::Task;
 
-pub use leased::log_path;
+pub(crate) use leased::log_end;
+pub use leased::{log_path, old_log_path};
 
 /// Things to be said that wait for the clerk.
 const INBOX_MAX: usize = 4096;

@@ -249,3 +249,27 @@ fn a_page_of_our_own_may_stop_a_task_whatever_the_machine_is_called() {
     assert!(asked("http://x").starts_with("HTTP/1.1 404 "), "{}", asked("http://x"));
     assert!(asked("http://evil.example").starts_with("HTTP/1.1 403 "));
 }
+
+#[test]
+fn what_a_task_wrote_is_told_to_its_end_and_to_those_who_may_see_it() {
+    let folder = configured();
+    let key = ("TEAM_KEY", "team-key-1234567890");
+    folder.write("steadfast.toml", &format!("{CONFIG}[projects.team]\nkeys = [{{ env = \"TEAM_KEY\" }}]\n"));
+    let mut environment = environment(&folder);
+    environment.push((key.0.to_owned(), key.1.to_owned()));
+    let environment: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    // More than one file of a log holds.
+    let script = "echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last";
+    let left = folder.run_with(&["run", "--detach", "--quiet", "--", "sh", "-c", script], &environment);
+    let id = left.stdout.trim();
+    assert_eq!(folder.run_with(&["tasks", "work", "--drain"], &environment).code, 0);
+    let logged = folder.run_with(&["tasks", "logs", id], &environment).stdout;
+    assert!(logged.starts_with("first\nx") && logged.ends_with("x\nlast\n") && logged.len() > 5_000_000);
+    let server = super::serve::Server::start(&folder, &[], &[key]);
+    let told = |more: &str| server.ask(&format!("GET /api/tasks/{id}/log?bytes=7 HTTP/1.1\r\n{more}"), "");
+    let mine = told("host: localhost\r\n");
+    assert!(mine.ends_with(r#"{"text":"x\nlast\n","whole":false}"#), "{mine}");
+    let theirs = told("host: localhost\r\nauthorization: Bearer team-key-1234567890\r\n");
+    assert!(theirs.starts_with("HTTP/1.1 404 "), "{theirs}");
+}

@@ -1,5 +1,7 @@
 //! One leased task: run, written down, said.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -213,6 +215,36 @@ pub fn log_path(folder: &Path, id: &str) -> PathBuf {
     let safe: String =
         id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
     folder.join(format!("{safe}.log"))
+}
+
+/// Where what it wrote before that is kept.
+pub fn old_log_path(path: &Path) -> PathBuf {
+    steadfast_engine::old(path, 1)
+}
+
+/// The last so many bytes a task has written, and whether that is all that is kept.
+pub(crate) fn log_end(folder: &Path, id: &str, bytes: usize) -> std::io::Result<(Vec<u8>, bool)> {
+    let path = log_path(folder, id);
+    let (mut text, mut whole) = end_of(&path, bytes)?;
+    if whole {
+        let (before, is_all) = end_of(&old_log_path(&path), bytes - text.len())?;
+        text.splice(..0, before);
+        whole = is_all;
+    }
+    Ok((text, whole))
+}
+
+/// The last so many bytes of a file, and whether that is all of it; nothing of one that is not there.
+fn end_of(path: &Path, bytes: usize) -> std::io::Result<(Vec<u8>, bool)> {
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), true)),
+        opened => opened?,
+    };
+    let skipped = file.metadata()?.len().saturating_sub(bytes as u64);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut text = Vec::new();
+    file.take(bytes as u64).read_to_end(&mut text)?;
+    Ok((text, skipped == 0))
 }
 
 /// Removes logs that nobody has written to for so long.
