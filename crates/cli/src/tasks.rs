@@ -15,7 +15,7 @@ use steadfast_config::{Config, parse_duration};
 use steadfast_engine::Engine;
 use steadfast_store::Store;
 use steadfast_supervisor::process::Stop;
-use steadfast_supervisor::{Fleet, Observer, Settings, Task, Worker, to_keep};
+use steadfast_supervisor::{Fleet, Gateway, LetsIn, Observer, Settings, Task, Worker, to_keep};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -28,6 +28,9 @@ use crate::decisions;
 
 /// Our own gateway on this machine answers at once or is not there.
 const GATEWAY_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long agents that were asked to end, and then made to, may take to be put back.
+const PUT_BACK_MAX: Duration = Duration::from_secs(15);
 
 /// How a task is to be done; the same for `run` and `spawn`.
 #[derive(Args, Clone, Debug, Default)]
@@ -262,25 +265,26 @@ impl TaskArgs {
         }
         let state = decisions::state_folder(&environment);
         let folder = state.clone().unwrap_or_else(std::env::temp_dir).join("attempts");
-        let log = tell::Log::open(&config, state.as_deref());
+        let log = tell::Log::open(config.decision_log.as_ref(), state.as_deref());
         let gateway = self.gateway(&config);
         let fleet = Arc::new(Fleet::new(Arc::new(config), gateway, folder)?);
+        fleet.tidy();
         let guard = guard(&fleet.id).inspect_err(|error| talk(&format!("nobody watches over this process: {error:#}")));
         Ok(Some(Stage { fleet, log, _guard: guard.ok() }))
     }
 
     /// Where the gateway is, where it runs.
-    fn gateway(&self, config: &Config) -> Option<String> {
+    fn gateway(&self, config: &Config) -> Option<Gateway> {
         if self.no_gateway || !config.enabled {
             return None;
         }
         if let Some(url) = &self.gateway {
-            return Some(url.trim_end_matches('/').to_owned());
+            return Some(Gateway { url: url.trim_end_matches('/').to_owned(), lets_in: LetsIn::NotOurs });
         }
         let answer = probe::get(config.listen, "/", "", GATEWAY_PATIENCE).ok()?;
         // Somebody else may listen there.
         let ours = answer.status == 200 && answer.body.starts_with("Steadfast is running");
-        ours.then(|| Base::new(config.listen, None).as_str().to_owned())
+        ours.then(|| gateway_at(config.listen))
     }
 }
 
@@ -289,49 +293,55 @@ pub(crate) struct Beside {
     stop: watch::Sender<Stop>,
     working: Option<tokio::task::JoinHandle<()>>,
     fleet: Arc<Fleet>,
-    store: Store,
+    kept: Kept,
     _guard: Option<std::process::Child>,
 }
 
-/// Starts a worker beside a gateway, on another runtime than the one that serves. One that cannot be started keeps
-/// nobody from serving.
+/// Starts a worker beside a gateway, on another runtime than the one that serves.
 pub(crate) fn work_beside(
     engine: &Arc<Engine>,
     store: &Store,
     address: SocketAddr,
     parallel: u16,
     on: &Handle,
-) -> Option<Beside> {
-    let started = || -> anyhow::Result<Beside> {
-        let mut config = engine.snapshot().config.clone();
-        let state = decisions::state_folder(&environment());
-        let kept = Kept::of(store.clone(), &config);
-        // The engine writes the decision log.
-        config.decision_log = None;
-        let log = tell::Log::open(&config, state.as_deref());
-        let folder = state.unwrap_or_else(std::env::temp_dir).join("attempts");
-        let gateway = Base::new(address, None).as_str().to_owned();
-        let fleet = Arc::new(Fleet::new(Arc::new(config), Some(gateway), folder)?);
-        let guard = guard(&fleet.id).ok();
-        let observer = Arc::new(tell::Engine { engine: Arc::clone(engine), log });
-        let worker = WorkArgs::beside(parallel).worker(Arc::clone(&fleet), &kept, observer);
-        let (stop, stopped) = watch::channel(Stop::No);
-        let working = (parallel > 0).then(|| on.spawn(worker.work(stopped)));
-        Ok(Beside { stop, working, fleet, store: kept.store, _guard: guard })
-    };
-    started().inspect_err(|error| tracing::warn!("no tasks are run here: {error:#}")).ok()
+) -> Beside {
+    let state = decisions::state_folder(&environment());
+    let kept = Kept::of(store.clone(), &engine.snapshot().config);
+    // The engine writes the decision log.
+    let log = tell::Log::open(None, state.as_deref());
+    let folder = state.unwrap_or_else(std::env::temp_dir).join("attempts");
+    let fleet = Arc::new(Fleet::beside(Arc::clone(engine), Some(gateway_at(address)), folder));
+    let guard = guard(&fleet.id).ok();
+    let observer = Arc::new(tell::Engine { engine: Arc::clone(engine), log });
+    let worker = WorkArgs::beside(parallel).worker(Arc::clone(&fleet), &kept, observer);
+    let (stop, stopped) = watch::channel(Stop::No);
+    let working = (parallel > 0).then(|| on.spawn(worker.work(stopped)));
+    Beside { stop, working, fleet, kept, _guard: guard }
+}
+
+/// Our own gateway, as those who listen there are let in.
+fn gateway_at(listen: SocketAddr) -> Gateway {
+    let lets_in = if listen.ip().is_loopback() { LetsIn::ThisMachine } else { LetsIn::Keys };
+    Gateway { url: Base::new(listen, None).as_str().to_owned(), lets_in }
 }
 
 impl Beside {
     /// What the control API says about tasks.
     pub(crate) fn routes(&self) -> utoipa_axum::router::OpenApiRouter {
-        steadfast_supervisor::api::routes(Arc::clone(&self.fleet), self.store.clone())
+        steadfast_supervisor::api::routes(Arc::clone(&self.fleet), self.kept.store.clone(), self.kept.logs.clone())
     }
 
-    /// Puts back what runs, and waits until that is done.
-    pub(crate) async fn stop(self) {
+    /// What tells the worker to put back what runs.
+    pub(crate) fn stop(&self) -> watch::Sender<Stop> {
+        self.stop.clone()
+    }
+
+    /// Waits until everything is put back, and no longer where the store is away.
+    pub(crate) async fn end(self) {
+        let Some(mut working) = self.working else { return };
         self.stop.send_replace(Stop::Politely);
-        if let Some(working) = self.working {
+        if tokio::time::timeout(PUT_BACK_MAX, &mut working).await.is_err() {
+            self.stop.send_replace(Stop::Firmly);
             let _ = working.await;
         }
     }

@@ -110,6 +110,11 @@ impl Snapshot {
         self.classifier.classify(evidence)
     }
 
+    /// The same for what became of a task.
+    pub fn classify_task(&self, evidence: &Evidence<'_>) -> Failure {
+        self.classifier.classify_task(evidence)
+    }
+
     /// What is known of each endpoint, in the configuration's order.
     pub(crate) fn known_endpoints(&self) -> &[Arc<world::Endpoint>] {
         &self.endpoints

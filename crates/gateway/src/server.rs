@@ -123,12 +123,15 @@ impl Gateway {
     }
 
     /// Serves in the runtime it is called in until `stop`, then lets what is under way finish, for as
-    /// long as the settings say.
+    /// long as the settings say, and stops the engine.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
+        let engine = Arc::clone(&self.serving.engine);
         self.accept(None, stop).await;
+        engine.stop().await;
     }
 
-    /// The same on threads that do nothing else.
+    /// The same on threads that do nothing else. The engine is the caller's to stop: others may still have to tell it
+    /// something.
     pub async fn serve_on(self, workers: Workers, stop: impl Future<Output = ()>) {
         self.accept(Some(workers), stop).await;
     }
@@ -164,7 +167,6 @@ impl Gateway {
             let _ = timeout(CUT_TIME, phase.closed()).await;
         }
         drop(workers);
-        self.serving.engine.stop().await;
     }
 }
 

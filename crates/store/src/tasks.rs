@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::Store;
-use crate::db::{Database, Durability, Row, Tx, args};
+use crate::db::{Database, Durability, Row, Tx, Value, args};
 use crate::error::Error;
 use crate::page::{Conditions, Cursor, Page, Paging};
 
@@ -121,6 +121,8 @@ pub struct Leased {
     pub crashes: i64,
     /// How often it was tried, the attempt of this lease included.
     pub attempts: i64,
+    /// How often it was run anew since somebody last wanted it.
+    pub restarts: i64,
     /// Who ran it before, where that one never said that it stopped.
     pub worker_before: Option<String>,
     /// What it is.
@@ -222,22 +224,25 @@ impl Store {
         added.map_err(|waiting| AddError::Full { waiting })
     }
 
-    /// Takes what a worker has to say, and leases it up to `want` tasks that are due, in one transaction.
+    /// Takes what a worker has to say, and leases it up to `want` tasks that are due, in one transaction. What it runs
+    /// is not leased to it once more, also where a clock that jumped says that the lease ran out.
     pub async fn take_turn(
         &self,
         worker: &str,
+        runs: Vec<String>,
         said: Vec<Said>,
         want: usize,
         lease: Duration,
     ) -> Result<TurnTaken, Error> {
         let worker = worker.to_owned();
-        self.run(move |db| async move { take_turn(&db, worker, said, want.min(LEASED_MAX), lease).await }).await
+        self.run(move |db| async move { take_turn(&db, worker, runs, said, want.min(LEASED_MAX), lease).await }).await
     }
 
-    /// Extends everything a worker holds, and says what that is.
-    pub async fn extend_leases(&self, worker: &str, lease: Duration) -> Result<Vec<Held>, Error> {
+    /// Extends what a worker runs, and says what of it is still its own. A lease it never heard of, because the answer
+    /// was lost, runs out.
+    pub async fn extend_leases(&self, worker: &str, runs: Vec<String>, lease: Duration) -> Result<Vec<Held>, Error> {
         let worker = worker.to_owned();
-        self.run(move |db| async move { extend(&db, worker, lease).await }).await
+        self.run(move |db| async move { extend(&db, worker, runs, lease).await }).await
     }
 
     /// Stops a task for good.
@@ -317,6 +322,7 @@ async fn add(db: &Database, tasks: Vec<NewTask>) -> Result<Result<usize, u64>, E
 async fn take_turn(
     db: &Database,
     worker: String,
+    mut runs: Vec<String>,
     said: Vec<Said>,
     want: usize,
     lease: Duration,
@@ -333,14 +339,16 @@ async fn take_turn(
     tx.execute(sql, args![now]).await?;
     if want > 0 {
         let abandoned = "state = 'running' AND lease_until < $2";
-        turn.leased = lease_some(&mut tx, &worker, abandoned, "lease_until", now, want, lease).await?;
+        turn.leased = lease_some(&mut tx, &worker, &runs, (abandoned, "lease_until"), now, want, lease).await?;
         let due = "state = 'waiting' AND due <= $2";
         let rest = want - turn.leased.len();
-        turn.leased.extend(lease_some(&mut tx, &worker, due, "due", now, rest, lease).await?);
+        turn.leased.extend(lease_some(&mut tx, &worker, &runs, (due, "due"), now, rest, lease).await?);
+        runs.extend(turn.leased.iter().map(|leased| leased.id.clone()));
     }
     let due = tx.row("SELECT min(due) AS next FROM tasks WHERE state = 'waiting'", args![]).await?;
-    let sql = "SELECT min(lease_until) AS next FROM tasks WHERE state = 'running' AND worker <> $1";
-    let abandoned = tx.row(sql, args![worker.as_str()]).await?;
+    let (others, values) = not_among(&runs, Vec::new());
+    let sql = format!("SELECT min(lease_until) AS next FROM tasks WHERE state = 'running' {others}");
+    let abandoned = tx.row(sql, values).await?;
     for row in [due, abandoned].iter().flatten() {
         let next: Option<i64> = row.get("next")?;
         let wait = next.map(|next| (next - now).max(0));
@@ -386,8 +394,8 @@ async fn hear(tx: &mut Tx<'_>, worker: &str, said: Said, now: i64) -> Result<boo
 async fn lease_some(
     tx: &mut Tx<'_>,
     worker: &str,
-    which: &str,
-    order: &str,
+    runs: &[String],
+    (which, order): (&str, &str),
     now: i64,
     want: usize,
     lease: Duration,
@@ -395,23 +403,48 @@ async fn lease_some(
     if want == 0 {
         return Ok(Vec::new());
     }
+    let (others, values) = not_among(runs, args![worker, now, now.saturating_add(millis(lease))]);
     // Workers who ask at once pass over what another is just taking.
     let skip = tx.pick("", "FOR UPDATE SKIP LOCKED");
     let sql = format!(
         "UPDATE tasks SET worker_before = CASE WHEN state = 'running' THEN worker END, \
          crashes = crashes + CASE WHEN state = 'running' THEN 1 ELSE 0 END, \
          state = 'running', worker = $1, updated = $2, lease_until = $3, token = token + 1, attempts = attempts + 1 \
-         WHERE id IN (SELECT id FROM tasks WHERE {which} ORDER BY {order} LIMIT {want} {skip}) RETURNING *"
+         WHERE id IN (SELECT id FROM tasks WHERE {which} {others} ORDER BY {order} LIMIT {want} {skip}) RETURNING *"
     );
-    let rows = tx.rows(sql, args![worker, now, now.saturating_add(millis(lease))]).await?;
+    let rows = tx.rows(sql, values).await?;
     rows.iter().map(leased).collect()
 }
 
-async fn extend(db: &Database, worker: String, lease: Duration) -> Result<Vec<Held>, Error> {
+/// The condition that a task is none of these, after the values that are there already.
+fn not_among(ids: &[String], mut values: Vec<Value>) -> (String, Vec<Value>) {
+    if ids.is_empty() {
+        return (String::new(), values);
+    }
+    let places = places(values.len(), ids.len());
+    values.extend(ids.iter().map(|id| Value::from(id.as_str())));
+    (format!("AND id NOT IN ({places})"), values)
+}
+
+/// `$3, $4, $5`: so many places after so many.
+fn places(after: usize, count: usize) -> String {
+    let places: Vec<String> = (after + 1..=after + count).map(|place| format!("${place}")).collect();
+    places.join(", ")
+}
+
+async fn extend(db: &Database, worker: String, runs: Vec<String>, lease: Duration) -> Result<Vec<Held>, Error> {
+    if runs.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut tx = db.begin(Durability::Process).await?;
-    let until = now(&mut tx).await?.saturating_add(millis(lease));
-    let sql = "UPDATE tasks SET lease_until = $1 WHERE worker = $2 AND state = 'running' RETURNING id, token, wanted";
-    let rows = tx.rows(sql, args![until, worker]).await?;
+    let mut values = args![now(&mut tx).await?.saturating_add(millis(lease)), worker];
+    let places = places(values.len(), runs.len());
+    values.extend(runs.into_iter().map(Value::from));
+    let sql = format!(
+        "UPDATE tasks SET lease_until = $1 WHERE worker = $2 AND state = 'running' AND id IN ({places}) \
+         RETURNING id, token, wanted"
+    );
+    let rows = tx.rows(sql, values).await?;
     tx.commit().await?;
     let held = |row: &Row| {
         let stop = row.get::<Option<String>>("wanted")?.is_some();
@@ -513,6 +546,7 @@ fn leased(row: &Row) -> Result<Leased, Error> {
         token: row.get("token")?,
         crashes: row.get("crashes")?,
         attempts: row.get("attempts")?,
+        restarts: row.get("restarts")?,
         worker_before: row.get("worker_before")?,
         spec: serde_json::from_str(&row.get::<String>("spec")?)?,
         memory: serde_json::from_str(&row.get::<String>("memory")?)?,

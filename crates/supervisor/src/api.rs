@@ -3,43 +3,49 @@
 //! A task runs commands on this machine, so only the admin may add one; and a web page that a browser happens to show is
 //! not the admin, wherever it sends its requests from.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use http::HeaderMap;
-use http::header::ORIGIN;
 use serde::{Deserialize, Serialize};
 use steadfast_api::{Caller, Params, Problem, ProblemBody, Segment, Sent};
 use steadfast_store::{AddError, Cursor, Error, Paging, Store, TaskDetail, TaskFilter, TaskSummary, Wish};
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::fleet::Fleet;
 use crate::services::ServiceStatus;
 use crate::task::Task;
-use crate::worker::to_keep;
+use crate::worker::{log_end, to_keep};
 
 /// No more at once: they are one transaction.
 const TASKS_MAX: usize = 10_000;
+
+/// What is told of a log where nothing else is asked for, and at most.
+const LOG_BYTES: usize = 64 * 1024;
+const LOG_BYTES_MAX: usize = 1 << 20;
 
 /// What the routes know.
 #[derive(Clone)]
 struct Known {
     fleet: Arc<Fleet>,
     store: Store,
+    /// Where what tasks write is kept.
+    logs: Option<PathBuf>,
 }
 
 /// The routes, for the API that serves them.
-pub fn routes(fleet: Arc<Fleet>, store: Store) -> OpenApiRouter {
+pub fn routes(fleet: Arc<Fleet>, store: Store, logs: Option<PathBuf>) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list, add))
         .routes(routes!(one))
+        .routes(routes!(log))
         .routes(routes!(cancel))
         .routes(routes!(retry))
         .routes(routes!(services))
-        .with_state(Known { fleet, store })
+        .with_state(Known { fleet, store, logs })
 }
 
 /// A part of the list of tasks.
@@ -104,6 +110,42 @@ struct TaskWhole {
     /// What came of it.
     #[schema(value_type = Option<Object>)]
     result: Option<serde_json::Value>,
+}
+
+/// The end of what a task has written.
+#[derive(Debug, Serialize, ToSchema)]
+struct TaskLog {
+    /// Empty where it has written nothing, or runs on another machine.
+    text: String,
+    /// Nothing came before that is kept.
+    whole: bool,
+}
+
+/// How much of a log.
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    bytes: Option<usize>,
+}
+
+/// Why nothing can be said about a task, or done to it.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "it is only described")]
+enum Refused {
+    /// the request makes no sense
+    #[response(status = 400)]
+    Invalid(ProblemBody),
+    /// a key or the admin token is missing
+    #[response(status = 401)]
+    Unauthorized(ProblemBody),
+    /// the key is not enough
+    #[response(status = 403)]
+    Forbidden(ProblemBody),
+    /// there is no such task
+    #[response(status = 404)]
+    NotFound(ProblemBody),
+    /// the store is away
+    #[response(status = 503)]
+    Unavailable(ProblemBody),
 }
 
 /// Tasks to be run.
@@ -201,14 +243,8 @@ async fn list(
         (status = 403, body = ProblemBody), (status = 413, body = ProblemBody), (status = 415, body = ProblemBody),
         (status = 503, body = ProblemBody),
     ))]
-async fn add(
-    State(known): State<Known>,
-    caller: Caller,
-    headers: HeaderMap,
-    Sent(new): Sent<NewTasks>,
-) -> Result<Json<Added>, Problem> {
+async fn add(State(known): State<Known>, caller: Caller, Sent(new): Sent<NewTasks>) -> Result<Json<Added>, Problem> {
     caller.must_be_admin()?;
-    refuse_origins(&headers)?;
     if new.tasks.is_empty() || new.tasks.len() > TASKS_MAX {
         return Err(Problem::invalid("tasks", format!("there must be between 1 and {TASKS_MAX}")));
     }
@@ -228,10 +264,7 @@ async fn add(
 
 /// One task with everything that is known of it. The beginning of an id will do.
 #[utoipa::path(get, path = "/api/tasks/{id}", tag = "tasks", params(("id" = String, Path, description = "its id")),
-    responses(
-        (status = 200, body = TaskWhole), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
-        (status = 404, body = ProblemBody), (status = 503, body = ProblemBody),
-    ))]
+    responses((status = 200, body = TaskWhole), Refused))]
 async fn one(
     State(known): State<Known>,
     caller: Caller,
@@ -241,20 +274,39 @@ async fn one(
     Ok(Json(TaskWhole { task: TaskView::of(summary), spec, memory, result }))
 }
 
+/// The end of what a task has written on this machine.
+#[utoipa::path(get, path = "/api/tasks/{id}/log", tag = "tasks",
+    params(
+        ("id" = String, Path, description = "its id"),
+        ("bytes" = Option<usize>, Query, description = "how much of the end; 65536 where nothing is said, 1048576 at most"),
+    ),
+    responses((status = 200, body = TaskLog), Refused))]
+async fn log(
+    State(known): State<Known>,
+    caller: Caller,
+    Segment(id): Segment<String>,
+    Params(wanted): Params<Wanted>,
+) -> Result<Json<TaskLog>, Problem> {
+    let id = found(&known, &caller, &id).await?.summary.id;
+    let Some(folder) = known.logs else { return Ok(Json(TaskLog { text: String::new(), whole: true })) };
+    let bytes = wanted.bytes.unwrap_or(LOG_BYTES).min(LOG_BYTES_MAX);
+    let read = tokio::task::spawn_blocking(move || log_end(&folder, &id, bytes)).await;
+    let (text, whole) = read
+        .map_err(std::io::Error::other)
+        .and_then(|read| read)
+        .map_err(|error| Problem::unavailable(format!("the log cannot be read: {error}")))?;
+    Ok(Json(TaskLog { text: String::from_utf8_lossy(&text).into_owned(), whole }))
+}
+
 /// Stops a task for good.
 #[utoipa::path(post, path = "/api/tasks/{id}/cancel", tag = "tasks",
     params(("id" = String, Path, description = "its id")),
-    responses(
-        (status = 200, body = Wished), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
-        (status = 404, body = ProblemBody), (status = 503, body = ProblemBody),
-    ))]
+    responses((status = 200, body = Wished), Refused))]
 async fn cancel(
     State(known): State<Known>,
     caller: Caller,
-    headers: HeaderMap,
     Segment(id): Segment<String>,
 ) -> Result<Json<Wished>, Problem> {
-    refuse_origins(&headers)?;
     let id = found(&known, &caller, &id).await?.summary.id;
     let wish = known.store.cancel_task(&id).await.map_err(away)?;
     Ok(Json(Wished { id, wish: word(wish) }))
@@ -263,18 +315,13 @@ async fn cancel(
 /// Runs a task that is over, or waits, once more and at once.
 #[utoipa::path(post, path = "/api/tasks/{id}/retry", tag = "tasks",
     params(("id" = String, Path, description = "its id")),
-    responses(
-        (status = 200, body = Wished), (status = 400, body = ProblemBody), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
-        (status = 404, body = ProblemBody), (status = 503, body = ProblemBody),
-    ))]
+    responses((status = 200, body = Wished), Refused))]
 async fn retry(
     State(known): State<Known>,
     caller: Caller,
-    headers: HeaderMap,
     Segment(id): Segment<String>,
 ) -> Result<Json<Wished>, Problem> {
     caller.must_be_admin()?;
-    refuse_origins(&headers)?;
     let id = found(&known, &caller, &id).await?.summary.id;
     let wish = known.store.retry_task(&id).await.map_err(away)?;
     Ok(Json(Wished { id, wish: word(wish) }))
@@ -297,22 +344,6 @@ async fn found(known: &Known, caller: &Caller, id: &str) -> Result<TaskDetail, P
     let task = known.store.task(id).await.map_err(away)?;
     let seen = task.filter(|task| caller.sees(&task.summary.project));
     seen.ok_or_else(|| Problem::not_found(format!("there is no task `{id}`, or several begin so")))
-}
-
-/// Pages of other sites have nothing to say here, also where a name of theirs leads to this machine. Old browsers say
-/// nothing about where a form comes from; but a form cannot send JSON, and nothing else is read.
-fn refuse_origins(headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-    let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map_or("", |(_, host)| host);
-    let name = host.strip_suffix(|c: char| c.is_ascii_digit()).map_or(host, |_| {
-        host.rsplit_once(':')
-            .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
-            .map_or(host, |(name, _)| name)
-    });
-    if matches!(name, "127.0.0.1" | "localhost" | "[::1]") {
-        return Ok(());
-    }
-    Err(Problem::forbidden("tasks are not for pages of other sites"))
 }
 
 fn away(error: Error) -> Problem {
@@ -353,26 +384,5 @@ impl TaskView {
             kind,
             error,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_of_other_sites_are_refused() {
-        let asked = |origin: Option<&str>| {
-            let mut headers = HeaderMap::new();
-            origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
-            refuse_origins(&headers).map_err(|problem| problem.status().as_u16()).err()
-        };
-        assert_eq!(asked(None), None);
-        assert_eq!(asked(Some("http://127.0.0.1:4141")), None);
-        assert_eq!(asked(Some("http://localhost")), None);
-        assert_eq!(asked(Some("http://[::1]:80")), None);
-        assert_eq!(asked(Some("https://evil.example")), Some(403));
-        assert_eq!(asked(Some("https://localhost.evil.example:4141")), Some(403));
-        assert_eq!(asked(Some("null")), Some(403));
     }
 }

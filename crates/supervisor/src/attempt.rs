@@ -1,18 +1,18 @@
 //! One attempt: an agent is started with a model, watched to its end, and judged.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
 use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use steadfast_config::AgentOutput;
-use steadfast_core::classify::Classifier;
 use steadfast_core::context::{FailedAttempt, PartLimits, retry_note, retry_prompt};
 use steadfast_core::time::Words;
 use steadfast_core::{Evidence, Exit, Failure, FailureKind, Surface, Transport};
-use steadfast_engine::Clock;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::adapter::{Complaint, End, Reader, Told};
 use crate::fleet::{Crew, Fleet};
@@ -26,6 +26,12 @@ const VARIABLE_BYTES_MAX: usize = 64 * 1024;
 
 /// What is kept of the end of the output for the next attempt and for people.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024;
+
+/// What the agent is told, in a file.
+const TASK_FILE: &str = "task.txt";
+
+/// The files of an attempt that is just beginning are nobody's yet.
+const LEFT_AFTER: Duration = Duration::from_secs(60);
 
 /// What came of an attempt.
 #[derive(Debug)]
@@ -66,14 +72,21 @@ struct Watched {
     reader: Reader,
     tail: Tail,
     errors: Tail,
+    /// Who wants to know the conversation as soon as it is told.
+    tell: Option<oneshot::Sender<String>>,
 }
 
 /// The files of one attempt, gone with it.
-struct Files(Option<PathBuf>);
+struct Files(Option<PathBuf>, Option<File>);
 
 impl Attempting<'_> {
     /// Makes it.
-    pub(crate) async fn make(&self, copy: Option<&Copy>, stop: &mut watch::Receiver<Stop>) -> Attempted {
+    pub(crate) async fn make(
+        &self,
+        copy: Option<&Copy>,
+        stop: &mut watch::Receiver<Stop>,
+        tell: oneshot::Sender<String>,
+    ) -> Attempted {
         let (launch, conversation, _files) = match self.launch() {
             Ok(ready) => ready,
             Err(error) => return self.not_run(&error),
@@ -85,16 +98,20 @@ impl Attempting<'_> {
             silence: self.task.silence.map_or(agent.silence, seconds),
             grace: GRACE,
         };
-        let mut watched = Watched { reader: Reader::new(agent.output), tail: Tail::default(), errors: Tail::default() };
+        let mut watched = Watched {
+            reader: Reader::new(agent.output),
+            tail: Tail::default(),
+            errors: Tail::default(),
+            tell: Some(tell),
+        };
         let ended = match process::run(&launch, limits, &mut watched, copy, stop).await {
             Ok(ended) => ended,
             Err(error) => return self.not_run(&error),
         };
-        let Watched { reader, tail, errors } = watched;
+        let Watched { reader, tail, errors, .. } = watched;
         let told = reader.finish();
         let judge = Judge {
-            classifier: &self.fleet.classifier,
-            clock: self.fleet.clock,
+            fleet: self.fleet,
             crew: self.crew,
             strict: self.task.command.is_empty() && agent.output != AgentOutput::Text,
             told: &told,
@@ -108,7 +125,7 @@ impl Attempting<'_> {
         let agent = self.crew.agent_name.clone();
         Attempted {
             verdict,
-            conversation: conversation.map(|id| Conversation { agent, id }),
+            conversation: conversation.map(|id| Conversation { agent, id, begun: true }),
             output: last_words(&tail),
             told,
         }
@@ -116,18 +133,22 @@ impl Attempting<'_> {
 
     /// A program that cannot be started is wrong, and not unlucky.
     fn not_run(&self, error: &CannotRun) -> Attempted {
-        use std::io::ErrorKind::{NotFound, PermissionDenied};
+        use std::io::ErrorKind::{ArgumentListTooLong, InvalidInput, NotFound, PermissionDenied};
         let kind = match error.source.kind() {
-            NotFound | PermissionDenied => FailureKind::InvalidRequest,
+            NotFound | PermissionDenied | ArgumentListTooLong | InvalidInput => FailureKind::InvalidRequest,
             _ => FailureKind::ProcessDied,
         };
-        let message = format!("{error}: {}", error.source);
+        let hint = match error.source.kind() {
+            ArgumentListTooLong | InvalidInput => "; `{task_file}` in the command hands the task over as a file",
+            _ => "",
+        };
+        let message = format!("{error}: {}{hint}", error.source);
         let failure = Failure { message, ..Failure::new(kind, "process.cannot_run") };
         Attempted {
             verdict: Verdict::Failed(failure),
             told: Told::default(),
             output: String::new(),
-            conversation: self.memory.conversation.clone(),
+            conversation: None,
         }
     }
 
@@ -136,8 +157,9 @@ impl Attempting<'_> {
         let Self { fleet, task, crew, memory, .. } = self;
         let agent = &crew.agent;
         let known = memory.conversation.as_ref().filter(|known| known.agent == crew.agent_name);
-        let resumed = known.filter(|_| !agent.resume.is_empty());
-        let conversation = resumed.map_or_else(uuid, |known| known.id.clone());
+        let known = known.filter(|_| !agent.resume.is_empty());
+        let resumed = known.filter(|known| known.begun);
+        let conversation = known.map_or_else(uuid, |known| known.id.clone());
         let prompt = self.prompt(resumed.is_some());
         let mark = format!("{}.{}.{}", fleet.id, task.id, self.number);
         let files = self.files(&mark, &prompt)?;
@@ -202,7 +224,7 @@ impl Attempting<'_> {
     /// Where this task's model calls go: its project and session are in the path, so that what happens to them there
     /// and what happens to it here are one story.
     fn gateway(&self) -> Option<String> {
-        let base = self.fleet.gateway.as_deref()?;
+        let base = self.fleet.gateway(self.task.project.as_deref(), &self.crew.agent)?;
         let project = self.task.project.as_deref().filter(|name| *name != steadfast_config::DEFAULT_PROJECT);
         let project = project.map(|name| format!("/p/{}", encoded(name))).unwrap_or_default();
         Some(format!("{base}{project}/s/{}", encoded(self.session)))
@@ -240,16 +262,21 @@ impl Attempting<'_> {
 
     fn files(&self, mark: &str, prompt: &str) -> Result<Files, CannotRun> {
         if prompt.is_empty() && !self.task.tmux {
-            return Ok(Files(None));
+            return Ok(Files(None, None));
         }
         let folder = self.fleet.folder.join(mark);
         let write = || {
-            fs::create_dir_all(folder.join("tmp"))?;
-            fs::write(folder.join("task.txt"), prompt)
+            process::create_private(&folder)?;
+            process::create_private(&folder.join("tmp"))?;
+            let mut options = OpenOptions::new();
+            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(folder.join(TASK_FILE))?;
+            // Held while the attempt runs; a supervisor that is killed lets go of it.
+            file.lock()?;
+            file.write_all(prompt.as_bytes()).map(|()| file)
         };
-        let files = Files(Some(folder.clone()));
+        let mut files = Files(Some(folder.clone()), None);
         let program = self.crew.agent_name.clone();
-        write().map_err(|source| CannotRun { program, source })?;
+        files.1 = Some(write().map_err(|source| CannotRun { program, source })?);
         Ok(files)
     }
 }
@@ -260,7 +287,7 @@ impl Files {
     }
 
     fn task_file(&self) -> String {
-        self.0.as_deref().map(|folder| folder.join("task.txt").display().to_string()).unwrap_or_default()
+        self.0.as_deref().map(|folder| folder.join(TASK_FILE).display().to_string()).unwrap_or_default()
     }
 }
 
@@ -270,6 +297,24 @@ impl Drop for Files {
             && let Err(error) = remove(folder)
         {
             tracing::debug!(%error, folder = %folder.display(), "cannot remove the files of an attempt");
+        }
+    }
+}
+
+/// Removes what attempts of supervisors that were killed have left.
+pub(crate) fn remove_left(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let is_left = |folder: &Path| match File::open(folder.join(TASK_FILE)) {
+        Ok(file) => file.try_lock().is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    let is_old = |folder: &Path| {
+        let changed = fs::metadata(folder).and_then(|meta| meta.modified());
+        changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > LEFT_AFTER))
+    };
+    for folder in entries.flatten().map(|entry| entry.path()).filter(|path| is_old(path) && is_left(path)) {
+        if let Err(error) = remove(&folder) {
+            tracing::debug!(%error, folder = %folder.display(), "cannot remove what an attempt has left");
         }
     }
 }
@@ -285,7 +330,13 @@ impl Taker for Watched {
     fn take(&mut self, stream: Stream, piece: &[u8]) -> ControlFlow<()> {
         self.tail.push(piece);
         match stream {
-            Stream::Out => self.reader.push(piece),
+            Stream::Out => {
+                self.reader.push(piece);
+                if let (Some(session), true) = (&self.reader.told().session, self.tell.is_some()) {
+                    // Nobody who listens any more is no reason to fail.
+                    let _ = self.tell.take().map(|tell| tell.send(session.clone()));
+                }
+            }
             Stream::Err => self.errors.push(piece),
         }
         if self.reader.told().loops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -294,8 +345,7 @@ impl Taker for Watched {
 
 /// Everything an attempt is judged by.
 struct Judge<'a> {
-    classifier: &'a Classifier,
-    clock: Clock,
+    fleet: &'a Fleet,
     crew: &'a Crew,
     /// It was asked for events, so it must say that it is done.
     strict: bool,
@@ -325,6 +375,9 @@ impl Judge<'_> {
             (EndedBy::Itself, None) if clean && self.strict && self.tail.is_blank() => {
                 let message = "it ended without a word".to_owned();
                 Verdict::Failed(Failure { message, ..Failure::new(FailureKind::BadOutput, "agent.silent") })
+            }
+            (EndedBy::Itself, None) if clean && self.strict => {
+                self.unfinished(ended.exit, "it ended without saying that it was done")
             }
             (EndedBy::Itself, None) if clean => Verdict::Done,
             (EndedBy::Itself, None) => self.by_output(ended.exit),
@@ -389,9 +442,9 @@ impl Judge<'_> {
             body,
             transport,
             exit,
-            now: Some(self.clock.wall()),
+            now: Some(self.fleet.clock.wall()),
         };
-        self.classifier.classify_task(&evidence)
+        self.fleet.classify(&evidence)
     }
 }
 

@@ -4,21 +4,24 @@
 //! quota is used up. Where the agent's calls go is the gateway's business, and seen there.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
-use steadfast_config::{Agent, Config, Dialect};
+use steadfast_config::{self as configuration, Agent, Config, Dialect};
 use steadfast_core::classify::Classifier;
 use steadfast_core::cost::Price;
 use steadfast_core::policy::Policy;
 use steadfast_core::recovery::{Face, Plan};
 use steadfast_core::route::{Abilities, Catalogue, EndpointId, Model, Needs, Route, Served};
 use steadfast_core::world::{Endpoint, Project, Session, Turn, World};
-use steadfast_engine::Clock;
+use steadfast_core::{Evidence, Failure};
+use steadfast_engine::{Clock, Engine, Snapshot};
 
+use crate::attempt::{remove_left, uuid};
 use crate::services::Services;
-use crate::task::{Memory, Task, seconds};
+use crate::task::{Conversation, Memory, Task, seconds};
 
 /// Endpoints are remembered up to this many: tasks choose the names.
 const ENDPOINTS_MAX: usize = 4096;
@@ -31,18 +34,74 @@ pub const DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Fleet {
     /// Unique to this supervisor: its processes are recognised by it.
     pub id: String,
-    /// What is configured.
-    pub config: Arc<Config>,
-    /// Where the gateway is, where it runs: without a slash at the end.
-    pub gateway: Option<String>,
+    configured: Configured,
+    gateway: Option<Gateway>,
+    /// It was said that a project's agents go without the gateway.
+    said: Once,
     /// Where attempts have their files.
     pub folder: PathBuf,
     /// What agents need beside models.
     pub services: Services,
-    pub(crate) classifier: Classifier,
     pub(crate) clock: Clock,
     endpoints: Mutex<HashMap<String, Arc<Endpoint>>>,
     projects: Mutex<HashMap<String, Arc<Project>>>,
+}
+
+/// Where agents are pointed.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    /// Its address, without a slash at the end.
+    pub url: String,
+    /// Whom it lets in.
+    pub lets_in: LetsIn,
+}
+
+/// Whom a gateway lets in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LetsIn {
+    /// Agents of projects without keys, as only this machine can reach it.
+    ThisMachine,
+    /// Whoever sends a key.
+    Keys,
+    /// Whoever named it answers for that.
+    NotOurs,
+}
+
+/// What is configured.
+#[derive(Debug)]
+enum Configured {
+    Once(Arc<Config>, Box<Classifier>),
+    /// As the engine has it at the moment.
+    By(Arc<Engine>),
+}
+
+/// A configuration in force.
+pub enum InForce {
+    /// The only one.
+    Once(Arc<Config>),
+    /// The engine's, as it was when it was asked.
+    Snapshot(Arc<Snapshot>),
+}
+
+impl Deref for InForce {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        match self {
+            Self::Once(config) => config,
+            Self::Snapshot(snapshot) => &snapshot.config,
+        }
+    }
+}
+
+impl InForce {
+    /// Whether this opens the gateway for a project.
+    fn is_key_of(&self, key: &str, project: &configuration::Project) -> bool {
+        match self {
+            Self::Once(_) => project.keys.iter().any(|known| known.expose() == key),
+            Self::Snapshot(snapshot) => snapshot.project_of_key(key) == Some(&project.name),
+        }
+    }
 }
 
 /// Why a task cannot even be planned.
@@ -81,21 +140,85 @@ pub(crate) struct Crew {
     pub(crate) model: String,
 }
 
+impl Configured {
+    fn in_force(&self) -> InForce {
+        match self {
+            Self::Once(config, _) => InForce::Once(Arc::clone(config)),
+            Self::By(engine) => InForce::Snapshot(engine.snapshot()),
+        }
+    }
+}
+
 impl Fleet {
     /// A supervisor that has run nothing yet.
-    pub fn new(config: Arc<Config>, gateway: Option<String>, folder: PathBuf) -> Result<Self, PlanError> {
+    pub fn new(config: Arc<Config>, gateway: Option<Gateway>, folder: PathBuf) -> Result<Self, PlanError> {
+        let classifier = Box::new(Classifier::with_rules(&config.rules)?);
+        Ok(Self::with(Configured::Once(config, classifier), gateway, folder))
+    }
+
+    /// The same beside a gateway: each task is planned with the configuration that is in force then. Services stay
+    /// those of now.
+    pub fn beside(engine: Arc<Engine>, gateway: Option<Gateway>, folder: PathBuf) -> Self {
+        Self::with(Configured::By(engine), gateway, folder)
+    }
+
+    fn with(configured: Configured, gateway: Option<Gateway>, folder: PathBuf) -> Self {
         let (id, clock) = (format!("{:016x}", fastrand::u64(..)), Clock::start());
-        Ok(Self {
-            services: Services::new(&config, id.clone(), clock),
-            classifier: Classifier::with_rules(&config.rules)?,
+        Self {
+            services: Services::new(&configured.in_force(), id.clone(), clock),
             id,
             clock,
             endpoints: Mutex::default(),
             projects: Mutex::default(),
-            config,
+            configured,
             gateway,
+            said: Once::new(),
             folder,
-        })
+        }
+    }
+
+    /// What is configured at the moment.
+    pub fn config(&self) -> InForce {
+        self.configured.in_force()
+    }
+
+    pub(crate) fn classify(&self, evidence: &Evidence<'_>) -> Failure {
+        match &self.configured {
+            Configured::Once(_, classifier) => classifier.classify_task(evidence),
+            Configured::By(engine) => engine.snapshot().classify_task(evidence),
+        }
+    }
+
+    /// Where an agent of this project is pointed. One that the gateway would not let in is left where it is.
+    pub(crate) fn gateway(&self, project: Option<&str>, agent: &Agent) -> Option<&str> {
+        let Gateway { url, lets_in } = self.gateway.as_ref()?;
+        let config = self.config();
+        let project = config.project(project);
+        let has_key = || {
+            let own = agent.environment.iter().map(|(_, value)| value.expose().to_owned());
+            let ours = std::env::vars_os().filter_map(|(_, value)| value.into_string().ok());
+            own.chain(ours).any(|value| config.is_key_of(&value, project))
+        };
+        let is_let_in = match lets_in {
+            LetsIn::NotOurs => true,
+            LetsIn::ThisMachine => !project.has_keys() || has_key(),
+            LetsIn::Keys => has_key(),
+        };
+        if !is_let_in {
+            self.said.call_once(|| {
+                tracing::warn!(
+                    project = %project.name,
+                    "agents are not pointed at the gateway: it asks for a key of their project, and they have none; \
+                     [agents.NAME] environment may hold one"
+                );
+            });
+        }
+        is_let_in.then_some(url)
+    }
+
+    /// Removes what attempts of supervisors that were killed have left.
+    pub fn tidy(&self) {
+        remove_left(&self.folder);
     }
 
     /// Says whether a task could be run, without running it.
@@ -108,19 +231,21 @@ impl Fleet {
         if let Some(problem) = task.problem() {
             return Err(wrong(problem));
         }
+        let config = &*self.config();
         let configured = match task.project.as_deref() {
-            Some(name) if !self.config.projects.contains_key(name) => {
+            Some(name) if !config.projects.contains_key(name) => {
                 return Err(wrong(format!("there is no project `{name}`")));
             }
-            name => self.config.project(name),
+            name => config.project(name),
         };
-        let policy = self.policy(task, &configured.policy).map_err(wrong)?;
-        let own = self.crew(task, task.model.as_deref().unwrap_or_default()).map_err(wrong)?;
+        let own = crew_of(config, task, task.model.as_deref().unwrap_or_default()).map_err(wrong)?;
+        let is_behind = self.gateway(task.project.as_deref(), &own.agent).is_some();
+        let policy = policy_of(config, task, &configured.policy, is_behind).map_err(wrong)?;
         let mut crew = vec![own];
-        for entry in self.chain(task, configured) {
-            crew.push(self.crew(task, &entry).map_err(wrong)?);
+        for entry in chain_of(config, task, configured, is_behind) {
+            crew.push(crew_of(config, task, &entry).map_err(wrong)?);
         }
-        let models: Vec<Model> = crew.iter().enumerate().map(|(index, crew)| self.model(crew, index)).collect();
+        let models: Vec<Model> = crew.iter().enumerate().map(|(index, crew)| model_of(config, crew, index)).collect();
         let chain: Vec<Arc<str>> = models.iter().skip(1).map(|model| Arc::clone(&model.name)).collect();
         let catalogue = Catalogue::new(models.iter().cloned(), Vec::new());
         let primary = Arc::new(models[0].clone());
@@ -145,80 +270,6 @@ impl Fleet {
         Ok(Planned { plan, world: Arc::new(World::sharing(endpoints)), crew })
     }
 
-    /// The policy with what this task wishes for itself.
-    fn policy(&self, task: &Task, usual: &Arc<Policy>) -> Result<Arc<Policy>, String> {
-        let named = match &task.policy {
-            None => usual,
-            Some(name) => self.config.policies.get(name).ok_or_else(|| {
-                let known: Vec<&str> = self.config.policies.keys().map(String::as_str).collect();
-                format!("there is no policy `{name}`; there are {}", known.join(", "))
-            })?,
-        };
-        let mut policy = Policy::clone(named);
-        if task.max_retries.is_some() || task.retry_delay.is_some() {
-            let delay = seconds(task.retry_delay.unwrap_or(5.0));
-            policy = policy.with_retries(task.max_retries.unwrap_or(3), delay);
-        }
-        if self.gateway.is_some() && task.command.is_empty() {
-            policy = policy.behind_gateway();
-        }
-        // The policy's deadline is that of a model call.
-        policy.deadline = task.deadline.map_or(DEADLINE, seconds).min(steadfast_core::policy::limits::DEADLINE);
-        Ok(Arc::new(policy))
-    }
-
-    /// Where the task may fall back to. Behind the gateway the configured chain has been walked there, call by call.
-    fn chain(&self, task: &Task, project: &steadfast_config::Project) -> Vec<String> {
-        if let Some(chain) = &task.chain {
-            let own = task.model.as_deref().unwrap_or_default();
-            // An order that names the model itself is meant to begin there.
-            return chain.iter().filter(|entry| *entry != own).cloned().collect();
-        }
-        let Some(model) = task.model.as_deref().filter(|_| self.gateway.is_none()) else { return Vec::new() };
-        let route = self.config.route(project, model, Dialect::OpenAi);
-        route.chain().iter().skip(1).map(|model| model.name.to_string()).collect()
-    }
-
-    /// The agent and model of an entry: `model`, or `agent:model` where such an agent is known.
-    fn crew(&self, task: &Task, entry: &str) -> Result<Crew, String> {
-        if let Some((name, model)) = entry.split_once(':')
-            && let Some(agent) = self.config.agents.get(name)
-        {
-            let (name, model) = (name.to_owned(), model.to_owned());
-            return Ok(Crew { name: entry.to_owned(), agent_name: name, agent: agent.clone(), model });
-        }
-        let model = entry.to_owned();
-        if !task.command.is_empty() {
-            let program = &task.command[0];
-            let agent_name = program.rsplit('/').next().unwrap_or(program).to_owned();
-            let known = self.config.agents.get(&agent_name).cloned().or_else(|| Agent::of_program(program));
-            let agent = known.unwrap_or_else(|| Agent::command(Vec::new()));
-            let agent = Agent { command: task.command.clone(), resume: Vec::new(), ..agent };
-            let name = if model.is_empty() { agent_name.clone() } else { model.clone() };
-            return Ok(Crew { name, agent_name, agent, model });
-        }
-        let agent = self.config.agents.get(&task.agent).cloned().ok_or_else(|| {
-            let known: Vec<&str> = self.config.agents.keys().map(String::as_str).collect();
-            format!("there is no agent `{}`; there are {}", task.agent, known.join(", "))
-        })?;
-        let name = if model.is_empty() { task.agent.clone() } else { model.clone() };
-        Ok(Crew { name, agent_name: task.agent.clone(), agent, model })
-    }
-
-    fn model(&self, crew: &Crew, index: usize) -> Model {
-        let known = self.config.catalogue.model(&crew.model).map(|model| Model::clone(model));
-        let model = known.unwrap_or_else(|| self.config.unlisted(&crew.model, Dialect::OpenAi));
-        Model {
-            name: crew.name.as_str().into(),
-            endpoints: vec![Served { endpoint: EndpointId(index as u16), alias: None }],
-            fallback: Vec::new(),
-            abilities: Abilities::ALL,
-            // Agents tell what they spent, and that is settled; nobody can tell beforehand.
-            price: Some(Price { input_usd_micros: 0, output_usd_micros: 0 }),
-            ..model
-        }
-    }
-
     fn endpoint(&self, crew: &Crew, policy: &Policy) -> Arc<Endpoint> {
         let name = crew.endpoint();
         let mut known = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
@@ -229,22 +280,112 @@ impl Fleet {
         Arc::clone(known.entry(name.clone()).or_insert_with(fresh))
     }
 
-    fn project(&self, configured: &steadfast_config::Project) -> Arc<Project> {
+    fn project(&self, configured: &configuration::Project) -> Arc<Project> {
         let mut known = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || {
             let (name, share) = (&configured.name, configured.policy.fallback_share);
-            Arc::new(Project::new(name, share, configured.usd_micros_per_day))
+            Project::new(name, share, configured.usd_micros_per_day)
         };
-        let project = known.entry(configured.name.clone()).or_insert_with(fresh);
+        let project = known.entry(configured.name.clone()).or_insert_with(|| Arc::new(fresh()));
+        if project.spend.limit_usd_micros() != configured.usd_micros_per_day {
+            let changed = fresh();
+            changed.spend.carry_over(&project.spend);
+            *project = Arc::new(changed);
+        }
         project.spend.roll(self.clock.day());
         Arc::clone(project)
     }
 }
 
 impl Crew {
+    /// The conversation that it goes on with, or begins by a name it is given. Chosen before the attempt is stored, so
+    /// that the conversation outlives whoever began it.
+    pub(crate) fn conversation(&self, known: Option<&Conversation>) -> Option<Conversation> {
+        let known = known.filter(|known| known.begun);
+        let is_named = self.agent.command.iter().any(|part| part.contains("{session}"));
+        if known.is_some_and(|known| known.agent == self.agent_name) || self.agent.resume.is_empty() || !is_named {
+            return known.cloned();
+        }
+        Some(Conversation { agent: self.agent_name.clone(), id: uuid(), begun: false })
+    }
+
     /// What its breaker is known by.
     pub(crate) fn endpoint(&self) -> String {
         if self.model.is_empty() { self.agent_name.clone() } else { format!("{}:{}", self.agent_name, self.model) }
+    }
+}
+
+/// The policy with what this task wishes for itself.
+fn policy_of(config: &Config, task: &Task, usual: &Arc<Policy>, is_behind: bool) -> Result<Arc<Policy>, String> {
+    let named = match &task.policy {
+        None => usual,
+        Some(name) => config.policies.get(name).ok_or_else(|| {
+            let known: Vec<&str> = config.policies.keys().map(String::as_str).collect();
+            format!("there is no policy `{name}`; there are {}", known.join(", "))
+        })?,
+    };
+    let mut policy = Policy::clone(named);
+    if task.max_retries.is_some() || task.retry_delay.is_some() {
+        let delay = seconds(task.retry_delay.unwrap_or(5.0));
+        policy = policy.with_retries(task.max_retries.unwrap_or(3), delay);
+    }
+    if is_behind && task.command.is_empty() {
+        policy = policy.behind_gateway();
+    }
+    // The policy's deadline is that of a model call.
+    policy.deadline = task.deadline.map_or(DEADLINE, seconds).min(steadfast_core::policy::limits::DEADLINE);
+    Ok(Arc::new(policy))
+}
+
+/// Where the task may fall back to. Behind the gateway the configured chain has been walked there, call by call.
+fn chain_of(config: &Config, task: &Task, project: &configuration::Project, is_behind: bool) -> Vec<String> {
+    if let Some(chain) = &task.chain {
+        let own = task.model.as_deref().unwrap_or_default();
+        // An order that names the model itself is meant to begin there.
+        return chain.iter().filter(|entry| *entry != own).cloned().collect();
+    }
+    let Some(model) = task.model.as_deref().filter(|_| !is_behind) else { return Vec::new() };
+    let route = config.route(project, model, Dialect::OpenAi);
+    route.chain().iter().skip(1).map(|model| model.name.to_string()).collect()
+}
+
+/// The agent and model of an entry: `model`, or `agent:model` where such an agent is known.
+fn crew_of(config: &Config, task: &Task, entry: &str) -> Result<Crew, String> {
+    if let Some((name, model)) = entry.split_once(':')
+        && let Some(agent) = config.agents.get(name)
+    {
+        let (name, model) = (name.to_owned(), model.to_owned());
+        return Ok(Crew { name: entry.to_owned(), agent_name: name, agent: agent.clone(), model });
+    }
+    let model = entry.to_owned();
+    if !task.command.is_empty() {
+        let program = &task.command[0];
+        let agent_name = program.rsplit('/').next().unwrap_or(program).to_owned();
+        let known = config.agents.get(&agent_name).cloned().or_else(|| Agent::of_program(program));
+        let agent = known.unwrap_or_else(|| Agent::command(Vec::new()));
+        let agent = Agent { command: task.command.clone(), resume: Vec::new(), ..agent };
+        let name = if model.is_empty() { agent_name.clone() } else { model.clone() };
+        return Ok(Crew { name, agent_name, agent, model });
+    }
+    let agent = config.agents.get(&task.agent).cloned().ok_or_else(|| {
+        let known: Vec<&str> = config.agents.keys().map(String::as_str).collect();
+        format!("there is no agent `{}`; there are {}", task.agent, known.join(", "))
+    })?;
+    let name = if model.is_empty() { task.agent.clone() } else { model.clone() };
+    Ok(Crew { name, agent_name: task.agent.clone(), agent, model })
+}
+
+fn model_of(config: &Config, crew: &Crew, index: usize) -> Model {
+    let known = config.catalogue.model(&crew.model).map(|model| Model::clone(model));
+    let model = known.unwrap_or_else(|| config.unlisted(&crew.model, Dialect::OpenAi));
+    Model {
+        name: crew.name.as_str().into(),
+        endpoints: vec![Served { endpoint: EndpointId(index as u16), alias: None }],
+        fallback: Vec::new(),
+        abilities: Abilities::ALL,
+        // Agents tell what they spent, and that is settled; nobody can tell beforehand.
+        price: Some(Price { input_usd_micros: 0, output_usd_micros: 0 }),
+        ..model
     }
 }
 

@@ -24,8 +24,8 @@ mod worker;
 
 pub use attempt::pane_name;
 pub use batch::{Batch, run_all};
-pub use fleet::{DEADLINE, Fleet, PlanError};
+pub use fleet::{DEADLINE, Fleet, Gateway, InForce, LetsIn, PlanError};
 pub use run::{Ending, InMemory, Keeper, Lost, Observer, Run, new_session};
 pub use services::{ServiceStatus, Services};
 pub use task::{BatchResult, Conversation, LastFailure, Memory, Task, TaskOutcome, TaskResult};
-pub use worker::{Settings, Worker, log_path, to_keep};
+pub use worker::{Settings, Worker, log_path, old_log_path, to_keep};

@@ -22,17 +22,21 @@ use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use group::Group;
+pub(crate) use group::Group;
 pub use group::{MARK, end_marked, end_marked_with_prefix};
 use memory::OutOfMemory;
 use output::{Stream, Taker};
 pub use pane::SERVER as TMUX_SERVER;
+pub(crate) use pane::create_private;
 
 /// How long a process has to end after it was asked to.
 pub const GRACE: Duration = Duration::from_secs(10);
 
 /// How long its last words are waited for once it is gone: somebody it left behind may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// More than two pipes hold: whoever writes more than that is still there.
+const LAST_BYTES_MAX: usize = 4 << 20;
 
 /// How much is read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -146,7 +150,7 @@ pub async fn run(
     let mut pipes = Pipes::take(&mut child);
     let (status, by) = watch_over(&mut child, &group, limits, &mut pipes, taker, copy, stop).await.map_err(cannot)?;
     let thorough = launch.thorough || by != EndedBy::Itself || !status.success();
-    let left_others = end_others(group, &mut pipes, taker, copy, thorough).await;
+    let left_others = end_others(group, &mut pipes, taker, copy, limits.deadline, stop, thorough).await;
     Ok(Ended { exit: memory.exit(status), by, left_others })
 }
 
@@ -313,22 +317,44 @@ async fn end_others(
     pipes: &mut Pipes,
     taker: &mut impl Taker,
     copy: Option<&Copy>,
+    deadline: Instant,
+    stop: &watch::Receiver<Stop>,
     thorough: bool,
 ) -> bool {
-    let (_keep, mut never) = watch::channel(Stop::No);
     let mut left = group.is_there();
     if left {
         group.end_now();
     }
-    let last_words = async {
-        while let Some((stream, piece)) = pipes.next().await {
-            let _ = hand_on(stream, piece, taker, copy, Instant::now() + LAST_WORDS, &mut never).await;
-        }
-    };
-    let closed = timeout(LAST_WORDS, last_words).await.is_ok();
+    let closed = take_last_words(pipes, taker, copy, deadline, stop).await;
     if thorough || !closed {
         left |= end_marked(group.mark()).await > 0;
     }
     group.forget();
     left
+}
+
+/// Takes what is left in the pipes, and says whether they were closed. Only the wait for them is short: what they hold
+/// waits for a slow reader as everything before it did.
+async fn take_last_words(
+    pipes: &mut Pipes,
+    taker: &mut impl Taker,
+    copy: Option<&Copy>,
+    deadline: Instant,
+    stop: &watch::Receiver<Stop>,
+) -> bool {
+    let soon = Instant::now() + LAST_WORDS;
+    let (_keep, never) = watch::channel(Stop::No);
+    let is_wanted = *stop.borrow() == Stop::No;
+    let (mut hears, until) = if is_wanted { (stop.clone(), deadline.max(soon)) } else { (never, soon) };
+    let mut patience = LAST_WORDS;
+    let mut bytes = 0;
+    while bytes < LAST_BYTES_MAX {
+        let asked = Instant::now();
+        let Ok(next) = timeout(patience, pipes.next()).await else { return false };
+        let Some((stream, piece)) = next else { return true };
+        patience = patience.saturating_sub(asked.elapsed());
+        bytes += piece.len();
+        let _ = hand_on(stream, piece, taker, copy, until, &mut hears).await;
+    }
+    false
 }

@@ -14,12 +14,12 @@ use steadfast_core::recovery::{Action, Answer, Attempt, Outcome, Recovery};
 use steadfast_core::redact::redact;
 use steadfast_core::world::World;
 use steadfast_core::{Failure, FailureKind, Instant};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::attempt::{Attempted, Attempting, Verdict, uuid};
 use crate::fleet::{Crew, Fleet, PlanError, Planned};
 use crate::process::{Copy, Stop, wanted_more};
-use crate::task::{LastFailure, Memory, Task, TaskOutcome, TaskResult};
+use crate::task::{Conversation, LastFailure, Memory, Task, TaskOutcome, TaskResult};
 
 /// What is kept of a message for the next attempt.
 const MESSAGE_BYTES_MAX: usize = 2_000;
@@ -34,6 +34,9 @@ pub trait Observer: Send + Sync {
 pub trait Keeper: Send {
     /// An attempt is about to start; where this fails, it does not.
     fn before_attempt(&mut self, memory: &Memory) -> impl Future<Output = Result<(), Lost>> + Send;
+
+    /// Something was told while an attempt runs that the next one needs, should nobody be left to say it then.
+    fn told(&mut self, memory: &Memory) -> impl Future<Output = ()> + Send;
 
     /// Whether the task is put aside until a new run is due, rather than waited for.
     fn puts_aside(&self) -> bool;
@@ -93,6 +96,8 @@ impl Keeper for InMemory {
     async fn before_attempt(&mut self, _memory: &Memory) -> Result<(), Lost> {
         Ok(())
     }
+
+    async fn told(&mut self, _memory: &Memory) {}
 
     fn puts_aside(&self) -> bool {
         false
@@ -160,6 +165,11 @@ impl<K: Keeper> Way<'_, K> {
     }
 
     async fn attempt(&mut self, attempt: &Attempt) -> Result<(), Lost> {
+        if *self.run.stop.borrow() != Stop::No {
+            let now = self.run.fleet.clock.now();
+            self.recovery.cancelled(Usage::default(), &self.world, now);
+            return Ok(());
+        }
         let place = usize::from(attempt.target.model);
         self.used = Some(place);
         let crew = self.crew[place].clone();
@@ -168,6 +178,8 @@ impl<K: Keeper> Way<'_, K> {
         if !self.run.memory.models.contains(&crew.name) {
             self.run.memory.models.push(crew.name.clone());
         }
+        let before = self.run.memory.conversation.take();
+        self.run.memory.conversation = crew.conversation(before.as_ref());
         // Stored before it starts: a task that kills its supervisor is not revived for ever.
         self.run.keeper.before_attempt(&self.run.memory).await?;
         let project = Arc::clone(&self.recovery.plan().project.name);
@@ -186,8 +198,13 @@ impl<K: Keeper> Way<'_, K> {
             deadline: self.run.fleet.clock.tokio(attempt.deadline),
             session: &self.session,
         };
-        let attempted = attempting.make(self.run.copy.as_ref(), &mut self.run.stop).await;
-        self.settle(&attempted);
+        let (tell, told) = oneshot::channel();
+        let attempted = tokio::select! {
+            biased;
+            attempted = attempting.make(self.run.copy.as_ref(), &mut self.run.stop, tell) => attempted,
+            never = keep_told(&mut self.run.keeper, &self.run.memory, &crew, told) => match never {},
+        };
+        self.settle(&attempted, before);
         let now = self.run.fleet.clock.now();
         match &attempted.verdict {
             Verdict::Done => {
@@ -211,11 +228,11 @@ impl<K: Keeper> Way<'_, K> {
     }
 
     /// Counts what an attempt used, and remembers its conversation.
-    fn settle(&mut self, attempted: &Attempted) {
+    fn settle(&mut self, attempted: &Attempted, before: Option<Conversation>) {
         let memory = &mut self.run.memory;
         memory.usage.input_tokens += attempted.told.usage.input_tokens;
         memory.usage.output_tokens += attempted.told.usage.output_tokens;
-        memory.conversation = attempted.conversation.clone().or(memory.conversation.take());
+        memory.conversation = attempted.conversation.clone().or(before);
         if let Some(cost) = attempted.told.usd_micros {
             memory.usd_micros = memory.usd_micros.saturating_add(cost);
             let plan = self.recovery.plan();
@@ -364,6 +381,23 @@ impl<K: Keeper> Way<'_, K> {
         let crew = &self.crew[index.min(self.crew.len() - 1)];
         Place { model: crew.name.as_str().into(), endpoint: crew.agent_name.as_str().into() }
     }
+}
+
+/// Keeps the conversation that an agent tells of while it runs. Nobody waits for it.
+async fn keep_told<K: Keeper>(
+    keeper: &mut K,
+    memory: &Memory,
+    crew: &Crew,
+    told: oneshot::Receiver<String>,
+) -> std::convert::Infallible {
+    if let Ok(id) = told.await
+        && !crew.agent.resume.is_empty()
+        && memory.conversation.as_ref().is_none_or(|known| known.id != id)
+    {
+        let conversation = Some(Conversation { agent: crew.agent_name.clone(), id, begun: true });
+        keeper.told(&Memory { conversation, ..memory.clone() }).await;
+    }
+    std::future::pending().await
 }
 
 fn without_secrets(failure: Failure) -> Failure {

@@ -17,7 +17,7 @@ use steadfast_engine::Clock;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::process::MARK;
+use crate::process::{Group, MARK, end_marked};
 use crate::template::{Values, fill};
 
 /// Unhealthy once this share of pings failed: the seeds say a half.
@@ -172,10 +172,12 @@ impl Services {
             return false;
         }
         hands.started = Some(Instant::now());
-        if let Some(mut before) = hands.child.take() {
-            let _ = before.kill().await;
+        let mark = format!("{}.service.{}", self.mark, looked.name);
+        if hands.end() {
+            // Its children may have left the group, and would keep its port.
+            end_marked(&mark).await;
         }
-        match self.start(&looked.service.start, project).spawn() {
+        match self.start(&looked.service.start, project, &mark).spawn() {
             Ok(child) => hands.child = Some(child),
             Err(error) => {
                 tracing::warn!(service = %looked.name, %error, "cannot start the service");
@@ -192,7 +194,8 @@ impl Services {
         if looked.service.register.is_empty() {
             return true;
         }
-        let done = timeout(REGISTER_MAX, self.start(&looked.service.register, project).status()).await;
+        let mark = format!("{}.register.{}", self.mark, looked.name);
+        let done = timeout(REGISTER_MAX, self.start(&looked.service.register, project, &mark).status()).await;
         let worked = matches!(&done, Ok(Ok(status)) if status.success());
         if !worked {
             tracing::warn!(service = %looked.name, "cannot register with the service");
@@ -200,12 +203,30 @@ impl Services {
         worked
     }
 
-    fn start(&self, command: &[String], project: &str) -> Command {
+    fn start(&self, command: &[String], project: &str, mark: &str) -> Command {
         let mut parts = fill(command, &Values { pairs: vec![("project", project)], arguments: &[] }).into_iter();
         let mut command = Command::new(parts.next().unwrap_or_default());
         command.args(parts).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.env(MARK, format!("{}.service", self.mark)).process_group(0).kill_on_drop(true);
+        command.env(MARK, mark).process_group(0).kill_on_drop(true);
         command
+    }
+}
+
+impl Hands {
+    /// Ends what was started here with everybody in its group, and says whether anything was.
+    fn end(&mut self) -> bool {
+        let Some(mut child) = self.child.take() else { return false };
+        // The number of one that has ended may be another's by now.
+        if let Ok(None) = child.try_wait() {
+            Group::of(&child, "").end_now();
+        }
+        true
+    }
+}
+
+impl Drop for Hands {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

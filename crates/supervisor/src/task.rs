@@ -95,6 +95,28 @@ pub struct Conversation {
     pub agent: String,
     /// Its id there.
     pub id: String,
+    /// The agent is known to have begun it. One that was only chosen is not resumed, unless nobody could see how far
+    /// it came.
+    #[serde(default = "yes")]
+    pub begun: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl Memory {
+    /// The supervisor died while the task ran: how far it came nobody has seen, so the next attempt is told.
+    pub(crate) fn after_a_death(&mut self) {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.begun = true;
+        }
+        self.failure.get_or_insert_with(|| LastFailure {
+            kind: FailureKind::ProcessDied,
+            message: "its worker died while it ran".to_owned(),
+            output: String::new(),
+        });
+    }
 }
 
 /// How an attempt failed, as the next one is told.

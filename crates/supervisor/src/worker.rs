@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use steadfast_store::{News, Said, Store};
+use steadfast_store::{Held, News, Said, Store};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -26,7 +26,8 @@ use crate::process::{Stop, wanted_more};
 use crate::run::Observer;
 use crate::task::Task;
 
-pub use leased::log_path;
+pub(crate) use leased::log_end;
+pub use leased::{log_path, old_log_path};
 
 /// Things to be said that wait for the clerk.
 const INBOX_MAX: usize = 4096;
@@ -88,6 +89,7 @@ struct Note {
 /// A task under way.
 struct Running {
     token: i64,
+    since: Instant,
     stop: watch::Sender<Stop>,
     why: Why,
 }
@@ -123,11 +125,15 @@ impl Worker {
         let (inbox, notes) = mpsc::channel(INBOX_MAX);
         let desk =
             Arc::new(Desk { worker: self, inbox, running: Mutex::default(), extended: Mutex::new(Instant::now()) });
+        let tidying = Arc::clone(&desk);
+        tokio::task::spawn_blocking(move || tidying.worker.fleet.tidy());
         let beating = tokio::spawn(beat(Arc::clone(&desk)));
         let forgetting = tokio::spawn(forget(Arc::clone(&desk)));
         let watching = Arc::clone(&desk);
         let watching = tokio::spawn(async move { watching.worker.fleet.services.watch().await });
-        Clerk { desk: Arc::clone(&desk), notes, waiting: Vec::new(), runs: JoinSet::new() }.work(&mut stop).await;
+        Clerk { desk: Arc::clone(&desk), notes, waiting: Vec::new(), runs: JoinSet::new(), away: false }
+            .work(&mut stop)
+            .await;
         beating.abort();
         forgetting.abort();
         watching.abort();
@@ -141,6 +147,8 @@ struct Clerk {
     /// What the store has not taken yet.
     waiting: Vec<Note>,
     runs: JoinSet<()>,
+    /// The store did not answer the last time.
+    away: bool,
 }
 
 impl Clerk {
@@ -167,7 +175,7 @@ impl Clerk {
             {
                 self.waiting.push(note);
             }
-            if wanted != Stop::No && self.runs.is_empty() && self.waiting.is_empty() {
+            if self.may_leave(wanted) {
                 return;
             }
             next = match self.turn(wanted == Stop::No).await {
@@ -178,18 +186,31 @@ impl Clerk {
         }
     }
 
+    /// Whether it is done: everything is said. Asked firmly, a store that is away keeps it no longer than what runs does.
+    fn may_leave(&self, wanted: Stop) -> bool {
+        let is_to_say = |id: &String| self.waiting.iter().any(|note| note.said.id == *id);
+        match wanted {
+            Stop::No => false,
+            _ if self.runs.is_empty() && self.waiting.is_empty() => true,
+            Stop::Politely => false,
+            Stop::Firmly => self.away && self.desk.running().keys().all(is_to_say),
+        }
+    }
+
     /// Says what there is to say, takes on what is due, and says how long until the next time; `None` where nothing
     /// waits.
     async fn turn(&mut self, takes_on: bool) -> Option<Duration> {
         let settings = &self.desk.worker.settings;
-        let free = settings.parallel.saturating_sub(self.desk.running().len());
-        let want = if takes_on { free } else { 0 };
+        let runs = self.desk.runs();
+        let want = if takes_on { settings.parallel.saturating_sub(runs.len()) } else { 0 };
         if want == 0 && self.waiting.is_empty() {
             return Some(LOOK_EVERY);
         }
         let said = self.waiting.iter().map(|note| note.said.clone()).collect();
         let Worker { fleet, store, .. } = &self.desk.worker;
-        let turn = match store.take_turn(&fleet.id, said, want, settings.lease).await {
+        let turn = store.take_turn(&fleet.id, runs, said, want, settings.lease).await;
+        self.away = turn.is_err();
+        let turn = match turn {
             Ok(turn) => turn,
             Err(error) => {
                 // The store says itself that it is away.
@@ -199,7 +220,7 @@ impl Clerk {
         };
         for (note, counted) in self.waiting.drain(..).zip(turn.counted) {
             if note.said.news != News::Attempt {
-                self.desk.running().remove(&note.said.id);
+                self.desk.remove(&note.said.id, note.said.token);
             }
             // A task that does not wait for the answer is gone.
             let _ = note.reply.send(counted);
@@ -207,7 +228,7 @@ impl Clerk {
         let filled = turn.leased.len() == want;
         for leased in turn.leased {
             let (stop, stopped) = watch::channel(Stop::No);
-            let running = Running { token: leased.token, stop, why: Why::Not };
+            let running = Running { token: leased.token, since: Instant::now(), stop, why: Why::Not };
             self.desk.running().insert(leased.id.clone(), running);
             self.runs.spawn(leased::run(Arc::clone(&self.desk), leased, stopped));
         }
@@ -223,6 +244,19 @@ impl Desk {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The ids of what runs.
+    fn runs(&self) -> Vec<String> {
+        self.running().keys().cloned().collect()
+    }
+
+    /// Forgets a run that is over, and not one that has begun meanwhile.
+    fn remove(&self, id: &str, token: i64) {
+        let mut running = self.running();
+        if running.get(id).is_some_and(|known| known.token == token) {
+            running.remove(id);
+        }
+    }
+
     /// Says something about a task, and whether it counted: the lease was its own.
     async fn say(&self, said: Said) -> bool {
         let (reply, answer) = oneshot::channel();
@@ -235,6 +269,20 @@ impl Desk {
     fn stop_all(&self, how: Stop, why: Why) {
         for running in self.running().values_mut() {
             running.stop(how, why);
+        }
+    }
+
+    /// Hears which leases were extended at this moment: what a person wants stopped is, and what another has taken
+    /// over by now does not run twice.
+    fn hear(&self, held: &[Held], asked: Instant) {
+        for (id, running) in self.running().iter_mut() {
+            match held.iter().find(|held| held.id == *id && held.token == running.token) {
+                Some(held) if held.stop => running.stop(Stop::Politely, Why::Person),
+                Some(_) => {}
+                None if running.since < asked => running.stop(Stop::Firmly, Why::Worker),
+                // It was leased while the store was asked.
+                None => {}
+            }
         }
     }
 
@@ -271,7 +319,7 @@ async fn beat(desk: Arc<Desk>) {
         let asked = Instant::now();
         let last = *desk.extended.lock().unwrap_or_else(PoisonError::into_inner);
         let cut_off = last + lease * 2 / 3;
-        let extending = desk.worker.store.extend_leases(&desk.worker.fleet.id, lease);
+        let extending = desk.worker.store.extend_leases(&desk.worker.fleet.id, desk.runs(), lease);
         let held = tokio::select! {
             held = extending => held,
             () = sleep_until(cut_off) => Err(steadfast_store::Error::Away("no answer in time".to_owned())),
@@ -280,12 +328,7 @@ async fn beat(desk: Arc<Desk>) {
             Ok(held) => {
                 *desk.extended.lock().unwrap_or_else(PoisonError::into_inner) = asked;
                 warned = false;
-                let mut running = desk.running();
-                for held in held.iter().filter(|held| held.stop) {
-                    if let Some(running) = running.get_mut(&held.id).filter(|known| known.token == held.token) {
-                        running.stop(Stop::Politely, Why::Person);
-                    }
-                }
+                desk.hear(&held, asked);
             }
             Err(error) if Instant::now() >= cut_off => {
                 if !std::mem::replace(&mut warned, true) {

@@ -85,7 +85,7 @@ fn task(args: &RunArgs) -> anyhow::Result<Task> {
 }
 
 async fn go(args: &RunArgs, task: &Task, stage: Stage) -> anyhow::Result<TaskResult> {
-    let output = stage.fleet.config.agents.get(&task.agent).map_or(AgentOutput::Text, |agent| agent.output);
+    let output = stage.fleet.config().agents.get(&task.agent).map_or(AgentOutput::Text, |agent| agent.output);
     // An agent's events are for programs; people want its answer.
     let answers = !args.raw && output != AgentOutput::Text;
     let stop = stop_signal()?;

@@ -11,6 +11,7 @@ use steadfast_api::{Api, Control, ReloadError};
 use steadfast_config::{Config, Credential};
 use steadfast_engine::Engine;
 use steadfast_gateway::{CONNECTIONS_MAX, Gateway, Settings, Workers};
+use steadfast_supervisor::process::Stop;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -86,28 +87,28 @@ async fn serve(
     };
     let store = control::open_store(&engine.snapshot().config).context("cannot open the store")?;
     let gateway = Gateway::bind(Arc::clone(&engine), settings).await?;
-    let tasks = tasks::work_beside(&engine, &store, gateway.address(), args.tasks, runtime);
-    let routes = tasks.as_ref().map(tasks::Beside::routes);
     let configuration = Arc::new(AsFlagsSay { sources: sources.clone(), no_log: args.no_log });
     let starting = control::start(Arc::clone(&engine), store.clone(), configuration);
-    let (control, api) = runtime
-        .spawn(async move {
-            let control = starting.await;
-            let api = Api::new(control.clone(), routes);
-            (control, api)
-        })
-        .await
-        .context("cannot start the control API")?;
+    let control = runtime.spawn(starting).await.context("cannot start the control API")?;
+    // After what people stored is in force.
+    let tasks = tasks::work_beside(&engine, &store, gateway.address(), args.tasks, runtime);
+    let (answering, routes) = (control.clone(), Some(tasks.routes()));
+    let api =
+        runtime.spawn(async move { Api::new(answering, routes) }).await.context("cannot start the control API")?;
     let gateway = gateway.with_api(api);
     let workers = Workers::start().context("cannot start the threads that serve")?;
-    let stop = stop_signal()?;
+    let (signal, stop_tasks) = (stop_signal()?, tasks.stop());
+    let stop = async move {
+        signal.await;
+        // At once: agents would go on against a gateway that takes nobody new.
+        stop_tasks.send_replace(Stop::Politely);
+    };
     talk(&greeting(&gateway, &engine));
     let reloads = tokio::spawn(reload_on_change(control, sources.clone(), known));
     gateway.serve_on(workers, stop).await;
     reloads.abort();
-    if let Some(tasks) = tasks {
-        tasks.stop().await;
-    }
+    tasks.end().await;
+    engine.stop().await;
     store.close().await;
     Ok(engine)
 }

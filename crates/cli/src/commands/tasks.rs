@@ -1,7 +1,7 @@
 //! `steadfast tasks`: those that were left to a worker, and what became of them.
 
 use std::fmt::Write as _;
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use steadfast_core::time::Words;
 use steadfast_store::{Paging, Store, TaskDetail, TaskFilter, TaskSummary, Wish};
-use steadfast_supervisor::log_path;
+use steadfast_supervisor::{log_path, old_log_path};
 
 use super::{data, talk};
 use crate::cli::SourceArgs;
@@ -120,7 +120,7 @@ async fn go(what: &What, kept: &Kept) -> anyhow::Result<ExitCode> {
 
 fn work(args: &WorkArgs, sources: &SourceArgs, runtime: &tokio::runtime::Runtime) -> anyhow::Result<ExitCode> {
     let Some(stage) = TaskArgs::silent().stage(sources)? else { return Ok(ExitCode::FAILURE) };
-    let kept = Kept::open(&stage.fleet.config)?;
+    let kept = Kept::open(&stage.fleet.config())?;
     let observer = Arc::new(tell::Silent { log: stage.log });
     runtime.block_on(async {
         let stop = stop_signal()?;
@@ -231,7 +231,7 @@ async fn logs(kept: &Kept, id: &str, follow: bool) -> anyhow::Result<()> {
     let id = find(&kept.store, id).await?.summary.id;
     let Some(folder) = &kept.logs else { bail!("neither XDG_STATE_HOME nor HOME says where logs are") };
     let path = log_path(folder, &id);
-    let mut seen = 0;
+    let mut seen = None;
     loop {
         // Asked before the log is read: what was written before its end is printed.
         let over = find(&kept.store, &id).await?.summary.ended.is_some();
@@ -241,24 +241,35 @@ async fn logs(kept: &Kept, id: &str, follow: bool) -> anyhow::Result<()> {
         }
         tokio::time::sleep(FOLLOW_EVERY).await;
     }
-    if seen == 0 && !follow {
+    if seen.is_none() && !follow {
         talk(&format!("{} is not there: the task has written nothing yet, or runs on another machine", path.display()));
     }
     Ok(())
 }
 
-fn print_from(path: &Path, seen: u64) -> anyhow::Result<u64> {
+/// Prints what has come since, and says how much of the log was seen: nothing at first.
+fn print_from(path: &Path, seen: Option<u64>) -> anyhow::Result<Option<u64>> {
     let Ok(mut file) = std::fs::File::open(path) else { return Ok(seen) };
     let length = file.metadata()?.len();
-    // A log that was begun anew is shorter than what was seen of it.
-    let from = if length < seen { 0 } else { seen };
+    let before = old_log_path(path);
+    let from = match seen {
+        // A log that was begun anew is shorter than what was seen of it: the rest is in the one before.
+        Some(seen) if length >= seen => seen,
+        seen => {
+            if let Ok(mut before) = std::fs::File::open(before) {
+                print(&mut before, seen.unwrap_or(0))?;
+            }
+            0
+        }
+    };
+    Ok(Some(from + print(&mut file, from)?))
+}
+
+fn print(file: &mut std::fs::File, from: u64) -> anyhow::Result<u64> {
     file.seek(SeekFrom::Start(from))?;
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)?;
     let mut out = std::io::stdout().lock();
-    match out.write_all(&text).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-        written => written?,
+    match std::io::copy(file, &mut out).and_then(|bytes| out.flush().map(|()| bytes)) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
+        written => Ok(written?),
     }
-    Ok(from + text.len() as u64)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::json;
-use steadfast_config::Config;
+use steadfast_config::DecisionLog;
 use steadfast_core::record::{Event, Record};
 use steadfast_core::time::Words;
 use steadfast_engine::LogFiles;
@@ -56,13 +56,13 @@ pub(crate) struct Bars {
 
 impl Log {
     /// Opens what can be opened; a log that cannot be written must not keep anybody from working.
-    pub(crate) fn open(config: &Config, state: Option<&Path>) -> Self {
-        let open = |settings: &steadfast_config::DecisionLog| {
+    pub(crate) fn open(decisions: Option<&DecisionLog>, state: Option<&Path>) -> Self {
+        let open = |settings: &DecisionLog| {
             let opened = LogFiles::open(settings);
             opened.map(Mutex::new).inspect_err(|error| talk(&format!("cannot write {}: {error}", settings.path))).ok()
         };
         Self {
-            decisions: config.decision_log.as_ref().and_then(open),
+            decisions: decisions.and_then(open),
             fallbacks: state.and_then(|folder| open(&decisions::at(&folder.join(FALLBACKS_NAME)))),
         }
     }

@@ -205,3 +205,71 @@ fn a_server_runs_what_was_left_to_it() {
     assert!(followed.stdout.contains(&format!("/s/{id}")), "calls and task share a session: {followed:?}");
     drop(server);
 }
+
+#[test]
+fn a_server_runs_tasks_as_it_is_configured_now_and_points_nobody_at_a_door_that_stays_closed() {
+    let folder = configured();
+    let (path, key) = (std::env::var("PATH").unwrap(), ("TEAM_KEY", "team-key-1234567890"));
+    let server = super::serve::Server::start(&folder, &[], &[("PATH", &path), key]);
+    folder.write(
+        "steadfast.toml",
+        &format!("{CONFIG}[projects.team]\nkeys = [{{ env = \"TEAM_KEY\" }}]\n[projects.open]\n"),
+    );
+    server.hears("configuration reloaded");
+    let environment = environment(&folder);
+    let mut known: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    known.push(key);
+    let told = |project: &str, show: &str| {
+        let line = ["run", "--detach", "--quiet", "--project", project, "--", "sh", "-c", show];
+        let left = folder.run_with(&line, &known);
+        folder.run_with(&["tasks", "attach", left.stdout.trim()], &known).stdout
+    };
+    let show = "echo at ${STEADFAST_GATEWAY:-nowhere}";
+    assert!(told("open", show).starts_with("at http://127.0.0.1:"), "{}", server.said());
+    // The server's own environment holds the key, so its agents do.
+    assert!(told("team", show).starts_with("at http://127.0.0.1:"), "{}", server.said());
+    drop(server);
+    folder.write("key", key.1);
+    folder.write("steadfast.toml", &format!("{CONFIG}[projects.team]\nkeys = [{{ file = \"key\" }}]\n"));
+    let server = super::serve::Server::start(&folder, &[], &[("PATH", &path)]);
+    assert_eq!(told("team", show), "at nowhere\n", "{}", server.said());
+    server.hears("agents are not pointed at the gateway");
+}
+
+#[test]
+fn a_page_of_our_own_may_stop_a_task_whatever_the_machine_is_called() {
+    let folder = configured();
+    folder.write("steadfast.toml", &format!("{CONFIG}[admin]\ntoken = {{ env = \"TOKEN\" }}\n"));
+    let server = super::serve::Server::start(&folder, &[], &[("TOKEN", "token-1234567890")]);
+    let asked = |origin: &str| {
+        let head = "authorization: Bearer token-1234567890\r\ncontent-type: application/json\r\n";
+        server.ask(&format!("POST /api/tasks/nosuch/cancel HTTP/1.1\r\n{head}origin: {origin}\r\n"), "{}")
+    };
+    assert!(asked("http://x").starts_with("HTTP/1.1 404 "), "{}", asked("http://x"));
+    assert!(asked("http://evil.example").starts_with("HTTP/1.1 403 "));
+}
+
+#[test]
+fn what_a_task_wrote_is_told_to_its_end_and_to_those_who_may_see_it() {
+    let folder = configured();
+    let key = ("TEAM_KEY", "team-key-1234567890");
+    folder.write("steadfast.toml", &format!("{CONFIG}[projects.team]\nkeys = [{{ env = \"TEAM_KEY\" }}]\n"));
+    let mut environment = environment(&folder);
+    environment.push((key.0.to_owned(), key.1.to_owned()));
+    let environment: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    // More than one file of a log holds.
+    let script = "echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last";
+    let left = folder.run_with(&["run", "--detach", "--quiet", "--", "sh", "-c", script], &environment);
+    let id = left.stdout.trim();
+    assert_eq!(folder.run_with(&["tasks", "work", "--drain"], &environment).code, 0);
+    let logged = folder.run_with(&["tasks", "logs", id], &environment).stdout;
+    assert!(logged.starts_with("first\nx") && logged.ends_with("x\nlast\n") && logged.len() > 5_000_000);
+    let server = super::serve::Server::start(&folder, &[], &[key]);
+    let told = |more: &str| server.ask(&format!("GET /api/tasks/{id}/log?bytes=7 HTTP/1.1\r\n{more}"), "");
+    let mine = told("host: localhost\r\n");
+    assert!(mine.ends_with(r#"{"text":"x\nlast\n","whole":false}"#), "{mine}");
+    let theirs = told("host: localhost\r\nauthorization: Bearer team-key-1234567890\r\n");
+    assert!(theirs.starts_with("HTTP/1.1 404 "), "{theirs}");
+}

@@ -295,6 +295,27 @@ fn sigterm_lets_a_stream_finish_and_ends_well() {
 }
 
 #[test]
+fn tasks_are_put_back_at_once_while_a_stream_may_still_finish() {
+    let (folder, provider) = (Folder::new(), Provider::start());
+    folder.write("steadfast.toml", &file(&provider, ""));
+    provider.script("a", "words=100000 delay=20ms");
+    let path = std::env::var("PATH").unwrap();
+    let server = Server::start(&folder, &["--drain", "300"], &[("PATH", &path)]);
+    let home = folder.0.display().to_string();
+    let environment = [("PATH", path.as_str()), ("HOME", home.as_str())];
+    let left = folder
+        .run_with(&["run", "--detach", "--quiet", "--", "sh", "-c", "echo $$ > pid; exec sleep 300"], &environment);
+    server.until("the task runs", || std::fs::read_to_string(folder.0.join("pid")).is_ok_and(|pid| !pid.is_empty()));
+    let mut stream = server.send("POST /v1/chat/completions HTTP/1.1\r\n", &chat("gpt-x", true));
+    read_until(&mut stream, "word-2");
+    server.signal("-TERM");
+    let shown = || folder.run_with(&["tasks", "show", left.stdout.trim()], &environment).stdout;
+    server.until("it waits for another", || shown().contains("waiting"));
+    // Longer than the words that were on their way.
+    read_until(&mut stream, "word-50");
+}
+
+#[test]
 fn a_stream_that_does_not_end_is_cut_off_by_the_limit_or_the_second_signal() {
     let (folder, provider) = (Folder::new(), Provider::start());
     folder.write("steadfast.toml", &file(&provider, ""));

@@ -34,11 +34,12 @@ async fn a_task_is_leased_to_one_worker_and_ends_once() {
     let store = open();
     assert_eq!(store.add_tasks(vec![task("a", 0), task("b", i64::MAX / 2)]).await.unwrap(), 2);
     assert_eq!(store.add_tasks(vec![task("a", 0)]).await.unwrap(), 0, "the same id is the same task");
-    let turn = store.take_turn("w1", Vec::new(), 10, LEASE).await.unwrap();
+    let turn = store.take_turn("w1", Vec::new(), Vec::new(), 10, LEASE).await.unwrap();
     let [leased] = &turn.leased[..] else { panic!("{turn:?}") };
     assert_eq!((leased.id.as_str(), leased.token, leased.crashes, leased.attempts), ("a", 1, 0, 1));
-    assert_eq!(store.take_turn("w2", Vec::new(), 10, LEASE).await.unwrap().leased, [], "`b` is not due");
-    let turn = store.take_turn("w1", vec![said("a", 1, over()), said("a", 1, over())], 0, LEASE).await.unwrap();
+    assert_eq!(store.take_turn("w2", Vec::new(), Vec::new(), 10, LEASE).await.unwrap().leased, [], "`b` is not due");
+    let turn =
+        store.take_turn("w1", Vec::new(), vec![said("a", 1, over()), said("a", 1, over())], 0, LEASE).await.unwrap();
     assert_eq!(turn.counted, [true, false], "exactly one end");
     let kept = store.task("a").await.unwrap().unwrap();
     assert_eq!((kept.summary.state.as_str(), kept.result), ("succeeded", Some(json!({"success": true}))));
@@ -48,29 +49,29 @@ async fn a_task_is_leased_to_one_worker_and_ends_once() {
 async fn a_worker_that_was_cut_off_changes_nothing() {
     let store = open();
     store.add_tasks(vec![task("a", 0)]).await.unwrap();
-    store.take_turn("w1", Vec::new(), 1, Duration::ZERO).await.unwrap();
+    store.take_turn("w1", Vec::new(), Vec::new(), 1, Duration::ZERO).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
-    let turn = store.take_turn("w2", Vec::new(), 1, LEASE).await.unwrap();
+    let turn = store.take_turn("w2", Vec::new(), Vec::new(), 1, LEASE).await.unwrap();
     let [leased] = &turn.leased[..] else { panic!("{turn:?}") };
     assert_eq!((leased.token, leased.crashes, leased.worker_before.as_deref()), (2, 1, Some("w1")));
-    let turn = store.take_turn("w1", vec![said("a", 1, over())], 0, LEASE).await.unwrap();
+    let turn = store.take_turn("w1", Vec::new(), vec![said("a", 1, over())], 0, LEASE).await.unwrap();
     assert_eq!((turn.counted, state(&store, "a").await.as_str()), (vec![false], "running"));
-    assert_eq!(store.extend_leases("w1", LEASE).await.unwrap(), []);
-    assert_eq!(store.extend_leases("w2", LEASE).await.unwrap().len(), 1);
+    assert_eq!(store.extend_leases("w1", vec!["a".to_owned()], LEASE).await.unwrap(), []);
+    assert_eq!(store.extend_leases("w2", vec!["a".to_owned()], LEASE).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn what_is_put_aside_comes_back_when_it_is_due() {
     let store = open();
     store.add_tasks(vec![task("a", 0)]).await.unwrap();
-    store.take_turn("w1", Vec::new(), 1, LEASE).await.unwrap();
+    store.take_turn("w1", Vec::new(), Vec::new(), 1, LEASE).await.unwrap();
     let later = said("a", 1, News::Later { wait_ms: 60_000 });
-    let turn = store.take_turn("w1", vec![later], 1, LEASE).await.unwrap();
+    let turn = store.take_turn("w1", Vec::new(), vec![later], 1, LEASE).await.unwrap();
     assert!(turn.leased.is_empty() && turn.next_due_ms.unwrap() > 50_000, "{turn:?}");
     let kept = store.task("a").await.unwrap().unwrap();
     assert_eq!((kept.summary.state.as_str(), kept.memory), ("waiting", json!({"attempts": 1})));
     assert_eq!(store.retry_task("a").await.unwrap(), Wish::Done);
-    let turn = store.take_turn("w1", Vec::new(), 1, LEASE).await.unwrap();
+    let turn = store.take_turn("w1", Vec::new(), Vec::new(), 1, LEASE).await.unwrap();
     assert_eq!((turn.leased.len(), turn.leased[0].crashes), (1, 0), "to be put aside is not to crash");
 }
 
@@ -79,11 +80,11 @@ async fn what_a_person_stopped_stays_stopped() {
     let store = open();
     store.add_tasks(vec![task("waits", i64::MAX / 2), task("runs", 0)]).await.unwrap();
     assert_eq!(store.cancel_task("waits").await.unwrap(), Wish::Done);
-    store.take_turn("w1", Vec::new(), 1, Duration::from_millis(1)).await.unwrap();
+    store.take_turn("w1", Vec::new(), Vec::new(), 1, Duration::from_millis(1)).await.unwrap();
     assert_eq!(store.cancel_task("runs").await.unwrap(), Wish::Told);
-    assert!(store.extend_leases("w1", Duration::from_millis(1)).await.unwrap()[0].stop);
+    assert!(store.extend_leases("w1", vec!["runs".to_owned()], Duration::from_millis(1)).await.unwrap()[0].stop);
     tokio::time::sleep(Duration::from_millis(5)).await;
-    let turn = store.take_turn("w2", Vec::new(), 10, LEASE).await.unwrap();
+    let turn = store.take_turn("w2", Vec::new(), Vec::new(), 10, LEASE).await.unwrap();
     assert_eq!(turn.leased, [], "its worker is gone, and nobody takes it over");
     assert_eq!((state(&store, "runs").await, state(&store, "waits").await), ("cancelled".into(), "cancelled".into()));
     assert_eq!(store.cancel_task("runs").await.unwrap(), Wish::Nothing);
@@ -94,9 +95,9 @@ async fn what_a_person_stopped_stays_stopped() {
 async fn a_stop_while_it_is_put_aside_holds() {
     let store = open();
     store.add_tasks(vec![task("a", 0)]).await.unwrap();
-    store.take_turn("w1", Vec::new(), 1, LEASE).await.unwrap();
+    store.take_turn("w1", Vec::new(), Vec::new(), 1, LEASE).await.unwrap();
     store.cancel_task("a").await.unwrap();
-    store.take_turn("w1", vec![said("a", 1, News::Later { wait_ms: 0 })], 1, LEASE).await.unwrap();
+    store.take_turn("w1", Vec::new(), vec![said("a", 1, News::Later { wait_ms: 0 })], 1, LEASE).await.unwrap();
     assert_eq!(state(&store, "a").await, "cancelled");
 }
 
@@ -120,4 +121,17 @@ async fn lists_come_in_pages_and_ids_may_be_short() {
     let waiting = TaskFilter { state: Some("running".to_owned()), ..TaskFilter::default() };
     assert!(store.tasks(waiting, Paging::default()).await.unwrap().items.is_empty());
     assert_eq!(store.task_counts().await.unwrap(), [("waiting".to_owned(), 5)]);
+}
+
+#[tokio::test]
+async fn a_worker_never_leases_what_it_runs_however_the_clock_jumps_and_takes_back_what_it_never_heard_of() {
+    let store = open();
+    store.add_tasks(vec![task("a", 0), task("b", 0)]).await.unwrap();
+    store.take_turn("w1", Vec::new(), Vec::new(), 2, Duration::ZERO).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    // Both leases have run out. It runs one of them; the answer that told it of the other was lost.
+    let turn = store.take_turn("w1", vec!["a".to_owned()], Vec::new(), 2, LEASE).await.unwrap();
+    assert_eq!(turn.leased.iter().map(|leased| leased.id.as_str()).collect::<Vec<_>>(), ["b"]);
+    let held = store.extend_leases("w1", vec!["a".to_owned()], LEASE).await.unwrap();
+    assert_eq!(held.iter().map(|held| (held.id.as_str(), held.token)).collect::<Vec<_>>(), [("a", 1)]);
 }

@@ -16,40 +16,40 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A process group of its own. It ends when this is dropped before it is over.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     leader: Option<Pid>,
     mark: String,
 }
 
 impl Group {
     /// The group that this process leads.
-    pub(super) fn of(child: &Child, mark: &str) -> Self {
+    pub(crate) fn of(child: &Child, mark: &str) -> Self {
         let pid = child.id().and_then(|id| i32::try_from(id).ok());
         Self { leader: pid.and_then(Pid::from_raw), mark: mark.to_owned() }
     }
 
     /// Whether anybody is left in it.
-    pub(super) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.leader.is_some_and(|leader| test_kill_process_group(leader).is_ok())
     }
 
     /// Asks everybody to end.
-    pub(super) fn ask(&self) {
+    pub(crate) fn ask(&self) {
         self.signal(Signal::TERM);
     }
 
     /// Ends everybody.
-    pub(super) fn end_now(&self) {
+    pub(crate) fn end_now(&self) {
         self.signal(Signal::KILL);
     }
 
     /// What its members carry.
-    pub(super) fn mark(&self) -> &str {
+    pub(crate) fn mark(&self) -> &str {
         &self.mark
     }
 
     /// It is over: its number may soon be another's.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.leader = None;
     }
 

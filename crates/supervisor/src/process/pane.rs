@@ -1,13 +1,14 @@
 //! A process in a tmux pane: anybody may attach and look over its shoulder.
 //!
 //! The panes live in a tmux server of their own (`tmux -L steadfast`), so that nobody's windows are disturbed. A pane
-//! stays when its process is dead, until its exit status has been read. What the pane shows is copied into a file that is
-//! read like a pipe; standard output and error are one there. A pane or a server that is gone counts as a death.
+//! stays when its process is dead, until its exit status has been read. What the pane shows is copied into files that are
+//! read like a pipe, each gone once it is read; standard output and error are one there. A pane or a server that is gone counts as a death.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -28,8 +29,20 @@ pub const SERVER: &str = "steadfast";
 /// How often a pane is looked at. Each look is a process of its own.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
+/// How often a dead pane is asked how it died.
+const DYING_LOOKS_MAX: u32 = 4;
+
 /// How often its output is looked at.
 const READ_EVERY: Duration = Duration::from_millis(50);
+
+/// How much one of the files holds.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// Enough for files of any pane.
+const SUFFIX_LETTERS: u32 = 8;
+
+/// How often it is read before anything else is looked at.
+const PIECES_MAX: u32 = 16;
 
 /// What is read of it at once.
 const CHUNK_BYTES: u64 = 64 * 1024;
@@ -37,13 +50,24 @@ const CHUNK_BYTES: u64 = 64 * 1024;
 /// A pane of ours.
 struct Pane<'a> {
     name: &'a str,
+    /// What the names of the files begin with.
     output: PathBuf,
+    /// Which of them is read, and how much of it has been.
+    file: u64,
     read: u64,
+}
+
+/// What a look at the output came to.
+struct Heard {
+    any: bool,
+    flow: ControlFlow<()>,
 }
 
 /// How a pane is.
 enum Look {
     Alive,
+    /// Its process is gone, and `tmux` does not know how yet.
+    Dying,
     Dead(Exit),
     Gone,
 }
@@ -59,15 +83,15 @@ pub(super) async fn run(
     stop: &mut watch::Receiver<Stop>,
 ) -> Result<Ended, CannotRun> {
     let cannot = |source| CannotRun { program: "tmux".to_owned(), source };
-    let mut pane = Pane { name, output: folder.join("pane.out"), read: 0 };
+    let mut pane = Pane { name, output: folder.join("pane.out."), file: 0, read: 0 };
     if let Err(error) = pane.start(launch, folder).await {
         pane.close().await;
         return Err(cannot(error));
     }
     let leader = pane.leader().await;
     let (exit, by) = pane.watch_over(leader, limits, taker, copy, stop).await;
-    pane.read_on(taker, copy, limits, stop).await;
     signal(leader, Signal::KILL);
+    while pane.read_on(taker, copy, limits, stop).await.any {}
     let left_others = end_marked(&launch.mark).await > 0;
     pane.close().await;
     Ok(Ended { exit, by, left_others })
@@ -92,13 +116,12 @@ impl Pane<'_> {
 
     /// Starts a shell that waits until its output is copied, and becomes the program then.
     async fn start(&self, launch: &Launch, folder: &Path) -> std::io::Result<()> {
-        fs::create_dir_all(folder)?;
+        create_private(folder)?;
         let (settings, script, ready) = (folder.join("tmux.conf"), folder.join("start.sh"), folder.join("ready"));
         fs::write(&settings, "set -g remain-on-exit on\nset -g history-limit 50000\nset -g status off\n")?;
         // Variables may hold keys: in a file of the owner's, and not on a command line that everybody can see.
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&script)?;
         file.write_all(start_script(launch, &script, &ready).as_bytes())?;
-        File::create(&self.output)?;
         let (settings, script) = (settings.display().to_string(), script.display().to_string());
         let mut new = vec!["-f", &settings, "new-session", "-d", "-s", self.name, "-x", "200", "-y", "50"];
         let here = launch.folder.as_ref().map(|folder| folder.display().to_string());
@@ -106,8 +129,11 @@ impl Pane<'_> {
             new.extend(["-c", here]);
         }
         new.extend(["sh", &script]);
+        // A supervisor that was killed has left its pane.
+        self.close().await;
         self.tmux(&new).await?;
-        let into = format!("cat >> {}", quoted(&self.output.display().to_string()));
+        let files = quoted(&self.output.display().to_string());
+        let into = format!("umask 077; split -b {FILE_BYTES} -a {SUFFIX_LETTERS} - {files}");
         self.tmux(&["pipe-pane", "-t", &self.target(), &into]).await?;
         File::create(ready)?;
         Ok(())
@@ -130,16 +156,26 @@ impl Pane<'_> {
         let mut wanted = Stop::No;
         let mut heard = Instant::now();
         let mut look_at = Instant::now();
+        let mut dying = 0;
         let mut firmly_at: Option<Instant> = None;
         let mut hears = stop.clone();
         loop {
-            if self.read_on(taker, copy, limits, &mut hears).await {
+            let Heard { any, flow } = self.read_on(taker, copy, limits, &mut hears).await;
+            if any {
                 heard = Instant::now();
+            }
+            if flow.is_break() && firmly_at.is_none() {
+                by = EndedBy::Circles;
+                signal(leader, Signal::TERM);
+                firmly_at = Some(Instant::now() + limits.grace);
             }
             if Instant::now() >= look_at {
                 look_at = Instant::now() + LOOK_EVERY;
                 match self.look().await {
                     Look::Alive => {}
+                    Look::Dying if dying < DYING_LOOKS_MAX => dying += 1,
+                    // An old one never tells of a signal.
+                    Look::Dying => return (Exit::Signal(1), by),
                     Look::Dead(exit) => return (exit, by),
                     Look::Gone => {
                         let _ = taker.take(Stream::Err, b"\ntmux: pane is dead, killed with its session\n");
@@ -167,30 +203,56 @@ impl Pane<'_> {
         }
     }
 
-    /// Hands on what has come, and says whether anything has.
+    /// Hands on what has come, and says whether anything has and whether it may go on.
     async fn read_on(
         &mut self,
         taker: &mut impl Taker,
         copy: Option<&Copy>,
         limits: Limits,
         stop: &mut watch::Receiver<Stop>,
-    ) -> bool {
-        let mut any = false;
-        while let Some(piece) = self.piece() {
-            any = true;
-            let _ = hand_on(Stream::Out, piece, taker, copy, limits.deadline, stop).await;
+    ) -> Heard {
+        let mut heard = Heard { any: false, flow: ControlFlow::Continue(()) };
+        for _ in 0..PIECES_MAX {
+            let Some(piece) = self.piece() else { break };
+            heard.any = true;
+            if hand_on(Stream::Out, piece, taker, copy, limits.deadline, stop).await.is_break() {
+                heard.flow = ControlFlow::Break(());
+            }
         }
-        any
+        heard
     }
 
     fn piece(&mut self) -> Option<Bytes> {
-        use std::io::{Seek as _, SeekFrom};
-        let mut file = File::open(&self.output).ok()?;
-        file.seek(SeekFrom::Start(self.read)).ok()?;
-        let mut piece = Vec::new();
-        file.take(CHUNK_BYTES).read_to_end(&mut piece).ok()?;
+        // Looked for first: a file is complete once there is a next one.
+        let is_complete = self.path(self.file + 1).exists();
+        let piece = self.rest().unwrap_or_default();
         self.read += piece.len() as u64;
-        (!piece.is_empty()).then(|| Bytes::from(piece))
+        if !piece.is_empty() {
+            return Some(Bytes::from(piece));
+        }
+        if !is_complete {
+            return None;
+        }
+        // One that cannot be removed goes with the folder.
+        let _ = fs::remove_file(self.path(self.file));
+        (self.file, self.read) = (self.file + 1, 0);
+        self.piece()
+    }
+
+    fn rest(&self) -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(self.path(self.file))?;
+        file.seek(SeekFrom::Start(self.read))?;
+        let mut piece = Vec::new();
+        file.take(CHUNK_BYTES).read_to_end(&mut piece)?;
+        Ok(piece)
+    }
+
+    /// The file of this number, as `split` names it: `aaaaaaaa`, `aaaaaaab` and so on.
+    fn path(&self, number: u64) -> PathBuf {
+        let mut path = self.output.clone().into_os_string();
+        let letter = |place: u32| char::from(b'a' + (number / 26_u64.pow(place) % 26) as u8);
+        path.push((0..SUFFIX_LETTERS).rev().map(letter).collect::<String>());
+        path.into()
     }
 
     async fn look(&self) -> Look {
@@ -221,11 +283,16 @@ fn looked(text: &str) -> Look {
     }
     let number = |word: Option<&str>| word.and_then(|word| word.parse::<i32>().ok());
     let (status, by_signal) = (number(words.next()), number(words.next()));
-    Look::Dead(match (status, by_signal) {
-        (_, Some(signal)) if signal > 0 => Exit::Signal(signal),
-        (Some(code), _) => Exit::Code(code),
-        (None, _) => Exit::Signal(1),
-    })
+    match (status, by_signal) {
+        (_, Some(signal)) if signal > 0 => Look::Dead(Exit::Signal(signal)),
+        (Some(code), _) => Look::Dead(Exit::Code(code)),
+        (None, _) => Look::Dying,
+    }
+}
+
+/// A folder that nobody else can look into.
+pub(crate) fn create_private(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 fn signal(leader: Option<Pid>, signal: Signal) {
@@ -269,6 +336,7 @@ mod tests {
     fn a_dead_pane_says_how_it_died() {
         let told = |text: &str| match looked(text) {
             Look::Alive => "alive".to_owned(),
+            Look::Dying => "dying".to_owned(),
             Look::Dead(exit) => format!("{exit:?}"),
             Look::Gone => "gone".to_owned(),
         };
@@ -276,6 +344,14 @@ mod tests {
         assert_eq!(told("1 3 \n"), "Code(3)");
         assert_eq!(told("1 0 \n"), "Code(0)");
         assert_eq!(told("1  9\n"), "Signal(9)");
+        assert_eq!(told("1  \n"), "dying");
+    }
+
+    #[test]
+    fn files_are_named_as_split_names_them() {
+        let pane = Pane { name: "", output: PathBuf::from("/f/pane.out."), file: 0, read: 0 };
+        let named = |number| pane.path(number).display().to_string();
+        assert_eq!((named(0), named(27)), ("/f/pane.out.aaaaaaaa".to_owned(), "/f/pane.out.aaaaaabb".to_owned()));
     }
 
     #[test]

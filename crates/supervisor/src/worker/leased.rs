@@ -1,5 +1,7 @@
 //! One leased task: run, written down, said.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -39,7 +41,7 @@ pub(super) async fn run(desk: Arc<Desk>, leased: Leased, stop: watch::Receiver<S
     let Leased { id, token, .. } = &leased;
     let (news, memory) = go(&desk, &leased, stop).await;
     let Some(news) = news else {
-        desk.running().remove(id);
+        desk.remove(id, *token);
         return;
     };
     let counted = desk.say(said(id, *token, news, &memory)).await;
@@ -50,9 +52,7 @@ pub(super) async fn run(desk: Arc<Desk>, leased: Leased, stop: watch::Receiver<S
 
 /// Runs the task; no news where it is somebody else's.
 async fn go(desk: &Desk, leased: &Leased, stop: watch::Receiver<Stop>) -> (Option<News>, Memory) {
-    let mut memory: Memory = serde_json::from_value(leased.memory.clone()).unwrap_or_default();
-    // The attempt of this lease is counted when it starts.
-    memory.attempts = memory.attempts.max(u32::try_from(leased.attempts.saturating_sub(1)).unwrap_or(u32::MAX));
+    let mut memory = remembered(leased);
     let task: Task = match serde_json::from_value(leased.spec.clone()) {
         Ok(task) => task,
         Err(error) => {
@@ -63,7 +63,7 @@ async fn go(desk: &Desk, leased: &Leased, stop: watch::Receiver<Stop>) -> (Optio
     if let Some(before) = &leased.worker_before {
         // Its guard has done so already, unless that was killed too.
         end_marked_with_prefix(&format!("{before}.{}.", leased.id)).await;
-        memory.restarts = memory.restarts.max(u32::try_from(leased.crashes).unwrap_or(u32::MAX));
+        memory.after_a_death();
     }
     if leased.crashes > CRASHES_MAX {
         let error = format!("its worker died {} times while it ran: it may be what kills them", leased.crashes);
@@ -97,6 +97,18 @@ async fn go(desk: &Desk, leased: &Leased, stop: watch::Receiver<Stop>) -> (Optio
             (Some(News::Later { wait_ms: 0 }), *memory)
         }
         Ok(Ending::Over(result, memory)) => (Some(over(&result)), *memory),
+    }
+}
+
+/// What is known of the task. The store counts what must not be lost with a worker, and what a person sets back.
+fn remembered(leased: &Leased) -> Memory {
+    let number = |counted: i64| u32::try_from(counted.max(0)).unwrap_or(u32::MAX);
+    let memory: Memory = serde_json::from_value(leased.memory.clone()).unwrap_or_default();
+    Memory {
+        // The attempt of this lease is counted when it starts.
+        attempts: memory.attempts.max(number(leased.attempts - 1)),
+        restarts: number(leased.restarts.max(leased.crashes)),
+        ..memory
     }
 }
 
@@ -138,11 +150,17 @@ fn said(id: &str, token: i64, news: News, memory: &Memory) -> Said {
 
 impl Keeper for Stored<'_> {
     async fn before_attempt(&mut self, memory: &Memory) -> Result<(), Lost> {
-        if std::mem::take(&mut self.counted) {
+        let is_new = memory.conversation.as_ref().is_some_and(|conversation| !conversation.begun);
+        if std::mem::take(&mut self.counted) && !is_new {
             return Ok(());
         }
         let said = said(self.id, self.token, News::Attempt, memory);
         if self.desk.say(said).await { Ok(()) } else { Err(Lost) }
+    }
+
+    async fn told(&mut self, memory: &Memory) {
+        // Where the lease is another's by now, the worker hears of it soon enough.
+        let _ = self.desk.say(said(self.id, self.token, News::Attempt, memory)).await;
     }
 
     fn puts_aside(&self) -> bool {
@@ -197,6 +215,36 @@ pub fn log_path(folder: &Path, id: &str) -> PathBuf {
     let safe: String =
         id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
     folder.join(format!("{safe}.log"))
+}
+
+/// Where what it wrote before that is kept.
+pub fn old_log_path(path: &Path) -> PathBuf {
+    steadfast_engine::old(path, 1)
+}
+
+/// The last so many bytes a task has written, and whether that is all that is kept.
+pub(crate) fn log_end(folder: &Path, id: &str, bytes: usize) -> std::io::Result<(Vec<u8>, bool)> {
+    let path = log_path(folder, id);
+    let (mut text, mut whole) = end_of(&path, bytes)?;
+    if whole {
+        let (before, is_all) = end_of(&old_log_path(&path), bytes - text.len())?;
+        text.splice(..0, before);
+        whole = is_all;
+    }
+    Ok((text, whole))
+}
+
+/// The last so many bytes of a file, and whether that is all of it; nothing of one that is not there.
+fn end_of(path: &Path, bytes: usize) -> std::io::Result<(Vec<u8>, bool)> {
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), true)),
+        opened => opened?,
+    };
+    let skipped = file.metadata()?.len().saturating_sub(bytes as u64);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut text = Vec::new();
+    file.take(bytes as u64).read_to_end(&mut text)?;
+    Ok((text, skipped == 0))
 }
 
 /// Removes logs that nobody has written to for so long.

@@ -108,3 +108,12 @@ async fn an_agent_that_was_asked_for_events_and_says_nothing_has_failed() {
     let result = run(&folder.fleet(&config(&agent)), task(&[]), &story).await;
     assert_eq!((result.success, result.error_type), (false, Some(FailureKind::BadOutput)));
 }
+
+#[tokio::test]
+async fn an_agent_that_was_asked_for_events_and_only_talks_is_not_done() {
+    let (folder, story) = (Folder::new(), Story::default());
+    let agent = folder.script("agent", "echo Please log in first.; exit 0");
+    let result = run(&folder.fleet(&config(&agent)), task(&[]), &story).await;
+    assert_eq!((result.success, result.error_type), (false, Some(FailureKind::ProcessDied)), "{result:?}");
+    assert!(result.error.unwrap().contains("without saying that it was done"));
+}

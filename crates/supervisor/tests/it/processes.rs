@@ -56,7 +56,7 @@ async fn run(launch: &Launch, limits: Limits) -> (Ended, Kept) {
     (ended, kept)
 }
 
-fn is_alive(pid: &str) -> bool {
+pub(super) fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     // A zombie is dead, only nobody has looked yet.
     !stat.is_empty() && !stat.contains(") Z ")
@@ -193,4 +193,32 @@ async fn everything_of_one_supervisor_can_be_found_and_ended() {
     assert_eq!(ended, 1);
     child.wait().unwrap();
     assert_eq!(end_marked_with_prefix(&format!("{mark}.")).await, 0);
+}
+
+#[tokio::test]
+async fn a_slow_reader_gets_the_end_of_the_output() {
+    let launch = shell("head -c 150000 /dev/zero | tr '\\0' x", "slow");
+    let (_keep, mut stop) = watch::channel(Stop::No);
+    let (copy, mut pieces) = tokio::sync::mpsc::channel::<(Stream, bytes::Bytes)>(1);
+    let mut kept = Kept::default();
+    let reading = async {
+        let mut bytes = 0;
+        let mut slow = 3;
+        while let Some((_, piece)) = pieces.recv().await {
+            bytes += piece.len();
+            if slow > 0 {
+                slow -= 1;
+                // Longer than the pipe of one that is gone is waited for.
+                tokio::time::sleep(Duration::from_millis(1300)).await;
+            }
+        }
+        bytes
+    };
+    let running = async {
+        let ended = process::run(&launch, limits(), &mut kept, Some(&copy), &mut stop).await.unwrap();
+        drop(copy);
+        ended
+    };
+    let (ended, bytes) = tokio::join!(running, reading);
+    assert_eq!((ended.exit, bytes), (Exit::Code(0), 150_000));
 }

@@ -99,3 +99,20 @@ async fn futures(fleet: &std::sync::Arc<steadfast_supervisor::Fleet>, count: usi
     }
     all.join_all().await
 }
+
+#[tokio::test]
+async fn a_service_that_is_restarted_takes_its_children_with_it() {
+    let folder = Folder::new();
+    let pids = folder.0.join("pids").display().to_string();
+    let start = format!("sleep 300 & echo $! >> {pids}; setsid sleep 300 & echo $! >> {pids}; wait");
+    let fleet = folder.fleet(&format!(
+        "[services.dead]\nhealth = \"http://127.0.0.1:{}/\"\nstart = [\"sh\", \"-c\", \"{start}\"]\nsettle = \"1s\"\ncooldown = \"1s\"",
+        free_port()
+    ));
+    while folder.read("pids").lines().count() < 2 {
+        assert!(!fleet.services.ready("default").await);
+    }
+    let first: Vec<String> = folder.read("pids").lines().take(2).map(str::to_owned).collect();
+    assert!(!fleet.services.ready("default").await);
+    super::eventually("both are gone", || first.iter().all(|pid| !super::processes::is_alive(pid))).await;
+}

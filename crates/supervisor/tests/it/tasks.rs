@@ -207,3 +207,45 @@ async fn a_batch_with_an_impossible_task_does_not_begin() {
     assert!(error.to_string().starts_with("the task `bad`: there is no agent `nosuch`; there are claude, codex"));
     assert!(!marker.exists());
 }
+
+#[tokio::test]
+async fn what_has_not_begun_when_it_is_stopped_does_not_begin() {
+    let folder = Folder::new();
+    let (_keep, stop) = watch::channel(Stop::Politely);
+    let (fleet, observer) = (folder.fleet(QUICK), Arc::new(Story::default()));
+    let batch = Batch { fleet, observer, parallel: 2, partial: true, stop };
+    let begun = folder.0.join("begun").display().to_string();
+    let result = run_all(batch, vec![command(&["touch", &begun]).named(); 5]).await.unwrap();
+    assert!(!folder.0.join("begun").exists());
+    assert!(result.workers.iter().all(|worker| worker.outcome == TaskOutcome::Cancelled && worker.attempts == 0));
+}
+
+#[tokio::test]
+async fn a_task_too_long_for_a_command_line_is_refused_once_with_what_would_help() {
+    let (folder, story) = (Folder::new(), Story::default());
+    let task = Task { task: "x".repeat(200 * 1024), ..command(&["echo", "{task}"]) };
+    let result = run(&folder.fleet(QUICK), task, &story).await;
+    assert_eq!((result.attempts, result.outcome), (1, TaskOutcome::GaveUp));
+    assert!(result.error.unwrap().contains("{task_file}"));
+}
+
+#[test]
+fn what_a_killed_supervisor_left_is_removed_and_what_runs_stays() {
+    let folder = Folder::new();
+    let fleet = folder.fleet(QUICK);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let left = |name: &str| {
+        let path = fleet.folder.join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        let file = std::fs::File::create(path.join("task.txt")).unwrap();
+        std::fs::File::open(&path).unwrap().set_modified(old).unwrap();
+        file
+    };
+    drop(left("killed"));
+    let runs = left("runs");
+    runs.lock().unwrap();
+    std::fs::create_dir_all(fleet.folder.join("begins")).unwrap();
+    fleet.tidy();
+    let is_there = ["killed", "runs", "begins"].map(|name| fleet.folder.join(name).exists());
+    assert_eq!(is_there, [false, true, true]);
+}

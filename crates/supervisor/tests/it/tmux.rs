@@ -15,6 +15,7 @@ extends = "default"
 attempts_max = 1
 [policies.once.on]
 process_died = ["give_up"]
+stream_interrupted = ["give_up"]
 [projects.default]
 policy = "once"
 "#;
@@ -76,4 +77,28 @@ async fn a_pane_can_be_stopped_with_everything_in_it() {
     let pid = folder.read("pid").trim().to_owned();
     eventually("the child is gone", || !std::path::Path::new(&format!("/proc/{pid}")).exists()).await;
     assert!(!has_session(&task));
+}
+
+#[tokio::test]
+async fn a_pane_that_a_killed_supervisor_left_is_no_obstacle_and_much_output_is_not_kept() {
+    let (folder, story) = (Folder::new(), Story::default());
+    let task = task(
+        "ls $(dirname $STEADFAST_TASK_FILE); head -c 4000000 /dev/zero | tr '\\0' x; sleep 1; ls $(dirname $STEADFAST_TASK_FILE); echo end",
+    );
+    assert!(tmux(&["new-session", "-d", "-s", &pane_name(&task.id), "sleep", "300"]));
+    let result = run(&folder.fleet(ONCE), task, &story).await;
+    assert!(result.success && result.result.trim().ends_with("end"), "{result:?}");
+    let files = result.result.matches("pane.out.").count();
+    assert!(files <= 2, "what is read is gone: {result:?}");
+}
+
+#[tokio::test]
+async fn an_agent_that_goes_round_in_circles_is_ended_in_a_pane_too() {
+    let (folder, story) = (Folder::new(), Story::default());
+    let step = r#"{"type":"step_finish","sessionID":"s","part":{"reason":"unknown"}}"#;
+    let agent = folder.script("agent", &format!("while true; do echo '{step}'; sleep 0.1; done"));
+    let config = format!("{ONCE}[agents.opencode]\ncommand = [\"{agent}\", \"{{task}}\"]\n");
+    let task = Task { agent: "opencode".to_owned(), command: Vec::new(), task: "x".to_owned(), ..task("") };
+    let result = run(&folder.fleet(&config), task, &story).await;
+    assert!(!result.success && result.error.as_ref().unwrap().contains("stream disconnected"), "{result:?}");
 }
