@@ -20,8 +20,10 @@ const RESYNC_MS = 10_000;
 /** A request that needed help stays in sight for so long after its end. */
 const LINGER_MS = 6000;
 const SECONDS = 60;
+/** Events from before the page was opened that it asks for. */
+const BEFORE_MAX = 200;
 const ALERTS_MAX = 50;
-const RECENT_MAX = 8;
+const RECENT_MAX = 6;
 /** The store is a moment behind what is heard: for so long what was heard of an alert counts more. */
 const ALERT_NEWS_MS = 8000;
 
@@ -107,7 +109,9 @@ class Live {
         heard: (event: string, data: string) => this.#hear(event, data),
         changed: (connected: boolean, error?: ApiError) => this.#changed(connected, error),
       };
-      void follow({}, follower, stop.signal);
+      // A page that is opened in the middle of things tells what led there.
+      const since = String(Math.max(0, this.#counted - BEFORE_MAX));
+      void follow({ since }, follower, stop.signal);
     });
     const timers = [
       setInterval(() => void this.resync(), RESYNC_MS),
@@ -260,7 +264,8 @@ class Live {
       this.#apply(record);
       if (isStory(record)) this.#feed.unshift(record);
       if (record.event === "breaker") breakers = true;
-      if (record.event === "alert") this.#alert(record);
+      // What happened before the page was opened, the list of alerts knows better.
+      if (record.event === "alert" && Date.parse(record.time) > clock.time() - ALERT_NEWS_MS) this.#alert(record);
       for (const listener of this.#listeners) listener(record);
     }
     this.heard += records.length;
@@ -285,9 +290,10 @@ class Live {
   }
 
   #count(record: RecordView): void {
-    if ((record.number ?? Infinity) < this.#counted) return;
     const second = Math.floor(Date.parse(record.time) / 1000);
+    // Figures of the server hold requests, not what was decided: that is ours to count, whenever it was.
     if (record.event === "decision" && record.rule) this.#tally(second, record);
+    if ((record.number ?? Infinity) < this.#counted) return;
     const counted = this.#meter.get(second) ?? nothing();
     if (record.event === "start") counted.requests += 1;
     else if (record.event === "decision" && record.rule) counted.failures += 1;
