@@ -92,6 +92,9 @@ try {
     const size = (request) => request.sizes().then((sizes) => sizes.responseBodySize + sizes.responseHeadersSize);
     // The stream of events has no end to wait for.
     page.on("requestfinished", (request) => request.url().endsWith("/api/events") || bytes.push(size(request)));
+    // What is kept from the load before would cost nothing.
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Network.setCacheDisabled", { cacheDisabled: true });
     await page.reload();
     await heading(page, /All quiet/);
     const sum = (await Promise.all(bytes)).reduce((sum, size) => sum + size, 0);
@@ -121,7 +124,7 @@ try {
     await page.getByText("connected", { exact: true }).waitFor();
     await stage.script("alpha", "status=429 retry-after=2s x1; ok");
     const asked = stage.ask("waiting-one", { stream: true });
-    const row = page.locator("main li a[data-item]").filter({ hasText: "waiting-one" });
+    const row = page.locator("section[aria-labelledby=under-way] a[data-item]").filter({ hasText: "waiting-one" });
     await row.getByText(/attempt 1 of \d/).waitFor();
     await row.getByText("rate limit").waitFor();
     await row.getByText(/retry in \d/).waitFor();
@@ -150,7 +153,7 @@ try {
 
   await check("live: what was raised before the page was opened is on it, and what led there", async (open) => {
     const page = await open("#/live");
-    await page.getByRole("link", { name: /Alerts \d+ alert/ }).waitFor();
+    await page.getByRole("link", { name: /^Alerts \d+ alerts?$/ }).waitFor();
     await page.getByRole("region", { name: "Needs a look" }).getByText(/alert raised/).first().waitFor();
     await page.locator("section[aria-labelledby=story]").getByText(/server error/).first().waitFor();
     await page.locator("section[aria-labelledby=sessions-now]").getByRole("link", { name: /outage-/ }).first().waitFor();
@@ -302,7 +305,7 @@ try {
     const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "requests as CSV" }).click()]);
     const [columns, ...rows] = readFileSync(await saved.path(), "utf8").trim().split("\n");
     assert.match(columns, /^request,started,/);
-    assert.equal(rows.length, await page.locator("main button[aria-expanded]").count());
+    assert.ok(rows.length >= (await page.locator("main button[aria-expanded]").count()), "all of them, not only the first part");
   });
 
   await check("policies: a policy is made from a template, checked as it is typed, simulated and saved", async (open) => {
@@ -322,7 +325,7 @@ try {
     await page.getByRole("button", { name: "Edit the steps of rate limit" }).click();
     const rates = page.getByRole("region", { name: "Steps by kind of failure" }).locator("li").filter({ has: page.getByRole("button", { name: "Edit the steps of rate limit" }) });
     await rates.getByLabel("times").first().fill("9");
-    await rates.getByText(/retry 9 of 9/).waitFor();
+    await rates.getByText(/retry 9 of 9/).first().waitFor();
     await rates.getByRole("button", { name: "Move step 1 down" }).click();
     await rates.getByText(/^fallback/).first().waitFor();
     await rates.getByLabel("Add a step").selectOption("defer");
@@ -376,7 +379,7 @@ try {
   });
 
   await check("settings: what is kept and for how long, and how limits stand", async (open) => {
-    const limited = await fetch(`${stage.base}/api/projects/acme`, { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ policy: "mine", rate: { requests_per_minute: 30 } }) });
+    const limited = await fetch(`${stage.base}/api/projects/limited`, { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ rate: { requests_per_minute: 30 } }) });
     assert.equal(limited.status, 200, await limited.clone().text());
     const page = await open("#/settings");
     const kept = page.getByRole("region", { name: "What is kept" });
@@ -433,7 +436,7 @@ try {
   });
 
   await check("what was not kept is said: a conversation after the restart", async (open) => {
-    const page = await open("#/sessions/default/waiting-one", { provokes: true });
+    const page = await open("#/sessions/default/waiting-one");
     await page.getByText("It is not held").waitFor();
     await page.getByText(/Prompts are never stored/).waitFor();
   });
