@@ -95,6 +95,8 @@ class Live {
   #started = "";
   /** Events below this number are in the figures of the last `GET /api/now`. */
   #counted = 0;
+  /** Whether something may have been missed before the next connection. */
+  #gap = false;
   #stop?: AbortController;
   #listeners = new Set<(record: RecordView) => void>();
 
@@ -109,6 +111,7 @@ class Live {
         heard: (event: string, data: string) => this.#hear(event, data),
         changed: (connected: boolean, error?: ApiError) => this.#changed(connected, error),
       };
+      this.#gap = !this.ready;
       // A page that is opened in the middle of things tells what led there.
       const since = String(Math.max(0, this.#counted - BEFORE_MAX));
       void follow({ since }, follower, stop.signal);
@@ -231,7 +234,9 @@ class Live {
   #changed(connected: boolean, error?: ApiError): void {
     this.connected = connected;
     if (error) this.error = error;
-    if (connected) void this.resync();
+    // The first connection comes right after an answer; later ones after a gap.
+    if (connected && this.#gap) void this.resync();
+    this.#gap = true;
   }
 
   #hear(event: string, data: string): void {
