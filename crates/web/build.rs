@@ -24,7 +24,8 @@ fn main() {
         println!("cargo:rerun-if-changed={}", web.join(source).display());
     }
     println!("cargo:rerun-if-env-changed=STEADFAST_WEB");
-    let table = match build(&web, &out.join("web")) {
+    let wish = std::env::var("STEADFAST_WEB").ok();
+    let table = match build(&web, &out.join("web"), wish.as_deref()) {
         Ok(dist) => table(&dist).unwrap_or_else(|error| panic!("cannot read {}: {error}", dist.display())),
         Err(missing) => {
             println!("cargo:warning=the dashboard is left out: {missing}");
@@ -39,11 +40,8 @@ fn main() {
 }
 
 /// Builds the files and says where they lie, or what is missing to build them.
-fn build(web: &Path, work: &Path) -> Result<PathBuf, String> {
-    if std::env::var("STEADFAST_WEB").is_ok_and(|wish| wish == "off") {
-        return Err("STEADFAST_WEB=off said so".to_owned());
-    }
-    node_is_there()?;
+fn build(web: &Path, work: &Path, wish: Option<&str>) -> Result<PathBuf, String> {
+    can_be_built(wish, "node")?;
     fs::create_dir_all(work).map_err(|error| error.to_string())?;
     for source in SOURCES {
         copy(&web.join(source), &work.join(source)).unwrap_or_else(|error| panic!("cannot copy web/{source}: {error}"));
@@ -55,13 +53,21 @@ fn build(web: &Path, work: &Path) -> Result<PathBuf, String> {
     Ok(work.join("dist"))
 }
 
-fn node_is_there() -> Result<(), String> {
+/// Whether the files are wanted and Node is there to build them; else what is missing.
+pub(crate) fn can_be_built(wish: Option<&str>, node: &str) -> Result<(), String> {
+    if wish == Some("off") {
+        return Err("STEADFAST_WEB=off said so".to_owned());
+    }
     let wanted = format!("install Node {}.{} or later with npm, and build again", NODE_MIN.0, NODE_MIN.1);
-    let output = Command::new("node").arg("--version").output().map_err(|_| format!("Node was not found; {wanted}"))?;
+    let output = Command::new(node).arg("--version").output().map_err(|_| format!("Node was not found; {wanted}"))?;
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if version(&said) < NODE_MIN { Err(format!("Node is {said}; {wanted}")) } else { Ok(()) }
+}
+
+/// `v20.19.0` as two numbers; nothing of the kind is older than everything.
+pub(crate) fn version(said: &str) -> (u32, u32) {
     let mut parts = said.trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-    let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    if version < NODE_MIN { Err(format!("Node is {said}; {wanted}")) } else { Ok(()) }
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
 /// Installs what the lock names, unless it is there.

@@ -1,5 +1,5 @@
 // Real processes for the browser: the fake provider and a gateway in front of it, in a folder of their own.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -114,6 +114,19 @@ export class Stage {
     });
     await response.text();
     return { status: response.status, id: response.headers.get("x-steadfast-request") };
+  }
+
+  /** Sessions as if they had been there for a while, written straight into the store's file: made by requests they would take minutes. */
+  crowd(count) {
+    const script = `
+import sqlite3, sys
+db = sqlite3.connect("steadfast.db", timeout=20)
+columns = [row[1] for row in db.execute("PRAGMA table_info(sessions)")]
+wanted = ", ".join({"session": "printf('crowd-%05d', n)", "last": "last - (SELECT max(n) FROM numbers) + n - 1"}.get(name, name) for name in columns)
+db.execute(f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {sys.argv[1]}) INSERT INTO sessions SELECT {wanted} FROM (SELECT * FROM sessions ORDER BY last DESC LIMIT 1), numbers")
+db.commit()
+`;
+    execFileSync("python3", ["-c", script, String(count)], { cwd: this.folder });
   }
 
   #run(words) {

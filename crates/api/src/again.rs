@@ -23,6 +23,7 @@ use crate::control::Control;
 use crate::problem::{Problem, Segment, Sent};
 use crate::sessions::found;
 use crate::time::iso;
+use crate::turn::gone;
 
 /// How the last turn is tried again.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -99,10 +100,7 @@ pub(crate) async fn retry(
     Sent(asked): Sent<RetryRequest>,
 ) -> Result<Response, Problem> {
     let session = found(&control, &caller, &id, asked.project.clone()).await?;
-    let turn = control.engine().last_turn(&session.project, &id).ok_or_else(|| {
-        let message = "its last turn is not held any more (`[store] turns` says for how long), or was too large";
-        Problem::new(http::StatusCode::GONE, "gone", message)
-    })?;
+    let turn = control.engine().last_turn(&session.project, &id).ok_or_else(gone)?;
     let (call, note) = prepare(&turn, &asked)?;
     if asked.preview {
         return preview(&turn, &call, note).map(|preview| Json(preview).into_response());

@@ -34,9 +34,11 @@ mod record;
 mod requests;
 mod retry_policy;
 mod sessions;
+mod settings;
 mod stored;
 pub mod story;
 mod time;
+mod turn;
 mod version;
 
 pub use answer::Api;

@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::problem::{ProblemBody, ProblemDetail};
 use crate::{
     again, alerts, analytics, climb, endpoints, events, explain, export, keys, limits, live, models, policies,
-    projects, requests, retry_policy, sessions,
+    projects, requests, retry_policy, sessions, settings, turn,
 };
 
 /// Every route of this crate.
@@ -74,6 +74,7 @@ fn described() -> OpenApiRouter<Control> {
         .routes(routes!(projects::one, projects::put, projects::delete))
         .routes(routes!(projects::budgets))
         .routes(routes!(projects::set_budget))
+        .routes(routes!(settings::settings))
         .routes(routes!(keys::list, keys::make))
         .routes(routes!(keys::revoke))
         .routes(routes!(sessions::list))
@@ -81,6 +82,8 @@ fn described() -> OpenApiRouter<Control> {
         .routes(routes!(sessions::events))
         .routes(routes!(sessions::attempts))
         .routes(routes!(sessions::escalations))
+        .routes(routes!(turn::turn))
+        .routes(routes!(turn::text))
         .routes(routes!(again::retry))
         .routes(routes!(climb::escalate, climb::roll_back))
         .routes(routes!(alerts::list))

@@ -12,7 +12,7 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use steadfast_config::{Config, policy_json, policy_toml, template_json};
-use steadfast_core::policy::{Policy, TEMPLATES, template};
+use steadfast_core::policy::{Policy, TEMPLATES, Trigger, template};
 use steadfast_core::recovery::Face;
 use steadfast_core::time::Words;
 use steadfast_core::{Failure, FailureKind};
@@ -91,6 +91,10 @@ pub(crate) struct PolicyPreview {
     changes: Vec<Change>,
     /// What would be done otherwise, by kind of failure.
     steps: Vec<StepsChange>,
+    /// What it would do about each kind of failure that does not go away, in words.
+    all: BTreeMap<&'static str, Vec<String>>,
+    /// Which list of steps each kind of failure gets: the kind's own, its category's, or `default`.
+    triggers: BTreeMap<&'static str, String>,
     /// The projects it would change.
     projects: Vec<String>,
 }
@@ -254,6 +258,8 @@ pub(crate) async fn preview(
                 problems,
                 changes: Vec::new(),
                 steps: Vec::new(),
+                all: BTreeMap::new(),
+                triggers: BTreeMap::new(),
                 projects,
             }));
         }
@@ -269,7 +275,9 @@ pub(crate) async fn preview(
     });
     let mut problems = fields(Space::Policy, &name, &loaded.warnings);
     problems.retain(|problem| !problem.field.contains("unused") && !problem.field.is_empty());
-    Ok(Json(PolicyPreview { valid: true, problems, changes, steps: steps.collect(), projects }))
+    let steps = steps.collect();
+    let triggers = loaded.config.policies.get(&name).map(|policy| triggers(policy)).unwrap_or_default();
+    Ok(Json(PolicyPreview { valid: true, problems, changes, steps, all: after, triggers, projects }))
 }
 
 /// Runs a scenario under the policy in force and under the changed one, with the same seeds.
@@ -359,6 +367,16 @@ fn users(config: &Config, name: &str) -> Vec<String> {
 fn steps(policy: &Policy) -> BTreeMap<&'static str, Vec<String>> {
     let told = |kind: FailureKind| (kind.as_str(), steps_about(policy, &Failure::new(kind, "preview")));
     FailureKind::ALL.into_iter().map(told).collect()
+}
+
+/// Which list of steps each kind of failure gets.
+fn triggers(policy: &Policy) -> BTreeMap<&'static str, String> {
+    let has = |trigger: &Trigger| policy.on.get(*trigger).is_some();
+    let of = |kind: FailureKind| {
+        let specific = [Trigger::Kind(kind), Trigger::Category(kind.category())];
+        (kind.as_str(), specific.into_iter().find(has).unwrap_or(Trigger::Default).to_string())
+    };
+    FailureKind::ALL.into_iter().map(of).collect()
 }
 
 /// What a policy does about a failure that does not go away.

@@ -19,6 +19,7 @@ mod json_tool;
 mod messages;
 mod note;
 mod out;
+mod outline;
 mod read;
 mod repair;
 mod responses;
@@ -33,6 +34,7 @@ use crate::json::Broken;
 use crate::{Format, Framing, Malformed};
 
 pub use note::{Notes, Refused};
+pub use outline::{Message, outline};
 pub use seal::without_foreign_seals;
 pub use stream::Stream;
 
@@ -91,12 +93,7 @@ pub fn request(client: Format, body: &[u8], stream: bool, target: Target<'_>) ->
         return Err(Untranslatable::Malformed(malformed));
     }
     let mut notes = Notes::default();
-    let prompt = match client {
-        Format::Chat => chat::read_request(body, &mut notes),
-        Format::Responses => responses::read_request(body, &mut notes),
-        Format::Messages => messages::read_request(body, &mut notes),
-        Format::Gemini => gemini::read_request(body, &mut notes),
-    };
+    let prompt = read_prompt(client, body, &mut notes);
     let mut prompt = prompt.map_err(|broken| Untranslatable::Malformed(broken.into()))?;
     prompt.stream = stream;
     let usage_asked = prompt.usage_asked;
@@ -118,6 +115,15 @@ pub fn request(client: Format, body: &[u8], stream: bool, target: Target<'_>) ->
     match notes.take_refused() {
         Some(refused) => Err(Untranslatable::Refused(refused)),
         None => Ok(Translation { body, notes, client, provider: target.format, names, json_tool, usage_asked }),
+    }
+}
+
+fn read_prompt<'a>(format: Format, body: &'a [u8], notes: &mut Notes) -> Result<canon::Prompt<'a>, Broken> {
+    match format {
+        Format::Chat => chat::read_request(body, notes),
+        Format::Responses => responses::read_request(body, notes),
+        Format::Messages => messages::read_request(body, notes),
+        Format::Gemini => gemini::read_request(body, notes),
     }
 }
 

@@ -115,6 +115,16 @@ impl Store {
         self.inner.shared.health()
     }
 
+    /// Where it is, and how long it keeps what it is given.
+    pub fn options(&self) -> &Options {
+        &self.inner.shared.options
+    }
+
+    /// How much room it takes.
+    pub async fn size_bytes(&self) -> Result<u64, Error> {
+        self.run(|db| async move { upkeep::size_bytes(&db).await }).await
+    }
+
     /// What is shared with the store's own thread.
     fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.inner.shared)

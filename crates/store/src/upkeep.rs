@@ -55,3 +55,13 @@ pub(crate) async fn give_back(db: &Database) -> Result<bool, Error> {
     let Database::Sqlite(file) = db else { return Ok(false) };
     file.give_back(PAGES).await
 }
+
+/// How much room everything takes.
+pub(crate) async fn size_bytes(db: &Database) -> Result<u64, Error> {
+    let sql = match db {
+        Database::Sqlite(_) => "SELECT page_count * page_size AS size FROM pragma_page_count(), pragma_page_size()",
+        Database::Postgres(_) => "SELECT pg_database_size(current_database()) AS size",
+    };
+    let size: i64 = db.row(sql, args![]).await?.map_or(Ok(0), |row| row.get("size"))?;
+    Ok(u64::try_from(size).unwrap_or(0))
+}

@@ -43,3 +43,21 @@ fn files_are_sent_as_small_as_the_client_takes_them_and_kept_for_good() {
         assert!(!text.contains("https://") || !text.contains("import(\"https"), "{path} loads from elsewhere");
     }
 }
+
+/// What the build script decides, without a build.
+#[expect(dead_code, reason = "its other half builds the dashboard")]
+#[path = "../build.rs"]
+mod build_script;
+
+#[test]
+fn without_node_the_build_goes_on_and_says_what_to_install() {
+    use build_script::{can_be_built, version};
+    assert_eq!(can_be_built(Some("off"), "node"), Err("STEADFAST_WEB=off said so".to_owned()));
+    let missing = can_be_built(None, "there-is-no-such-node").unwrap_err();
+    assert!(missing.starts_with("Node was not found; install Node 20.19 or later with npm"), "{missing}");
+    // A program that is no Node says no version.
+    let other = can_be_built(Some("on"), "true").unwrap_err();
+    assert!(other.contains("install Node"), "{other}");
+    assert!(version("v18.20.4") < version("v20.19.0") && version("v22.1.0") > version("v20.19.0"));
+    assert_eq!(version("what?"), (0, 0));
+}

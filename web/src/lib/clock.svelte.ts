@@ -19,9 +19,14 @@ class Clock {
     this.#tick();
   }
 
+  /** The server's time at this very moment, whether or not anybody looks. */
+  time(): number {
+    return Date.now() + this.#ahead;
+  }
+
   #tick(): void {
     if (document.hidden) return;
-    this.now = Date.now() + this.#ahead;
+    this.now = this.time();
     const second = Math.floor(this.now / 1000) * 1000;
     if (second !== this.second) this.second = second;
   }

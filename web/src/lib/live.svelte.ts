@@ -5,7 +5,9 @@
 import { ApiError, call } from "./api";
 import { clock } from "./clock.svelte";
 import { follow } from "./events";
-import type { EndpointView, Endpoints, Now, RecordView, Second, Target } from "./schema";
+import type { Part } from "./page";
+import { RecentSessions, type Recent } from "./recent";
+import type { AlertView, EndpointView, Endpoints, Now, RecordView, Second, SessionView, Target } from "./schema";
 import { session } from "./session.svelte";
 
 const FEED_MAX = 150;
@@ -18,6 +20,12 @@ const RESYNC_MS = 10_000;
 /** A request that needed help stays in sight for so long after its end. */
 const LINGER_MS = 6000;
 const SECONDS = 60;
+/** Events from before the page was opened that it asks for. */
+const BEFORE_MAX = 200;
+const ALERTS_MAX = 50;
+const RECENT_MAX = 6;
+/** The store is a moment behind what is heard: for so long what was heard of an alert counts more. */
+const ALERT_NEWS_MS = 8000;
 
 /** A request as the list of requests shows it. */
 export interface Row {
@@ -41,6 +49,9 @@ export interface Row {
   ended?: number;
 }
 
+/** Something a person should know, as long as it is not over. */
+export type Raised = Pick<AlertView, "alert" | "about" | "reason" | "raised">;
+
 const nothing = (): Second => ({ requests: 0, served: 0, recovered: 0, failed: 0, failures: 0 });
 
 class Live {
@@ -57,8 +68,12 @@ class Live {
   traffic = $state.raw<Second[]>(Array.from({ length: SECONDS }, nothing));
   minute = $state.raw<Second>(nothing());
   endpoints = $state.raw<EndpointView[]>([]);
-  /** Raised alerts by name and subject. */
-  alerts = $state.raw<RecordView[]>([]);
+  /** The second that the last of `traffic` is about, since the epoch. */
+  lastSecond = $state(Math.floor(Date.now() / 1000));
+  /** Sessions that were heard of last. */
+  recent = $state.raw<Recent[]>([]);
+  /** Alerts that are not over, newest first. */
+  alerts = $state.raw<Raised[]>([]);
   /** How attempts failed within the minute, and what was decided about it; most frequent first. */
   kinds = $state.raw<[string, number][]>([]);
   steps = $state.raw<[string, number][]>([]);
@@ -68,6 +83,9 @@ class Live {
   missed = $state(0);
 
   #open = new Map<string, Row>();
+  #sessions = new RecentSessions();
+  /** What was heard of alerts lately, by name and subject; nothing where one is over. */
+  #alertNews = new Map<string, { time: number; raised?: Raised }>();
   #meter = new Map<number, Second>();
   #decided = new Map<number, Map<string, number>>();
   #queue: RecordView[] = [];
@@ -77,6 +95,8 @@ class Live {
   #started = "";
   /** Events below this number are in the figures of the last `GET /api/now`. */
   #counted = 0;
+  /** Whether something may have been missed before the next connection. */
+  #gap = false;
   #stop?: AbortController;
   #listeners = new Set<(record: RecordView) => void>();
 
@@ -91,14 +111,39 @@ class Live {
         heard: (event: string, data: string) => this.#hear(event, data),
         changed: (connected: boolean, error?: ApiError) => this.#changed(connected, error),
       };
-      void follow({}, follower, stop.signal);
+      this.#gap = !this.ready;
+      // A page that is opened in the middle of things tells what led there.
+      const since = String(Math.max(0, this.#counted - BEFORE_MAX));
+      void follow({ since }, follower, stop.signal);
     });
-    const timer = setInterval(() => void this.resync(), RESYNC_MS);
-    stop.signal.addEventListener("abort", () => clearInterval(timer));
+    const timers = [
+      setInterval(() => void this.resync(), RESYNC_MS),
+      // Seconds in which nothing happens are part of the picture.
+      setInterval(() => this.ready && !document.hidden && this.#show(), 1000),
+    ];
+    stop.signal.addEventListener("abort", () => timers.forEach(clearInterval));
   }
 
   stop(): void {
     this.#stop?.abort();
+  }
+
+  /** Forgets everything: somebody else is going to look. */
+  forget(): void {
+    this.stop();
+    this.#stop = undefined;
+    for (const kept of [this.#open, this.#meter, this.#decided, this.#alertNews, this.#sessions]) kept.clear();
+    this.#queue = [];
+    this.#feed = [];
+    this.#started = "";
+    this.#counted = 0;
+    this.connected = this.ready = this.paused = false;
+    this.error = undefined;
+    this.sessions = undefined;
+    this.endpoints = [];
+    this.alerts = [];
+    this.missed = 0;
+    this.#show();
   }
 
   /** Calls back for every record, as it is taken over. */
@@ -110,15 +155,31 @@ class Live {
   /** Asks how things are, and takes that for the truth. */
   async resync(): Promise<void> {
     if (session.locked) return;
+    const asked = this.#stop;
+    // The store may be away, or slow: what is going on is told without it.
+    void this.#resyncStored(asked);
     try {
       const [now, { endpoints }] = await Promise.all([call<Now>("/api/now"), call<Endpoints>("/api/endpoints")]);
+      // An answer to somebody who has logged out since is nobody's business.
+      if (this.#stop !== asked) return;
       this.#adopt(now);
       this.endpoints = endpoints;
       this.error = undefined;
       this.ready = true;
     } catch (error) {
-      if (error instanceof ApiError) this.error = error;
+      if (error instanceof ApiError && this.#stop === asked) this.error = error;
     }
+  }
+
+  /** Asks for what only the store knows: alerts raised before this page was opened, sessions before this moment. */
+  async #resyncStored(asked: AbortController | undefined): Promise<void> {
+    const alerts = session.isAdmin ? call<Part<AlertView>>("/api/alerts", { query: { open: true, limit: ALERTS_MAX } }) : undefined;
+    const sessions = call<Part<SessionView>>("/api/sessions", { query: { limit: RECENT_MAX } });
+    const [known, latest] = await Promise.allSettled([alerts, sessions]);
+    if (this.#stop !== asked) return;
+    if (known.status === "fulfilled" && known.value) this.#adoptAlerts(known.value.items);
+    if (latest.status === "fulfilled") this.#sessions.adopt(latest.value.items);
+    if (!this.paused) this.recent = this.#sessions.latest(RECENT_MAX);
   }
 
   async refreshEndpoints(): Promise<void> {
@@ -138,7 +199,7 @@ class Live {
     this.sessions = now.sessions;
     if (this.#started && this.#started !== now.started) {
       this.#open.clear();
-      this.alerts = [];
+      this.#alertNews.clear();
     }
     this.#started = now.started;
     const last = Math.floor(Date.parse(now.time) / 1000);
@@ -173,7 +234,9 @@ class Live {
   #changed(connected: boolean, error?: ApiError): void {
     this.connected = connected;
     if (error) this.error = error;
-    if (connected) void this.resync();
+    // The first connection comes right after an answer; later ones after a gap.
+    if (connected && this.#gap) void this.resync();
+    this.#gap = true;
   }
 
   #hear(event: string, data: string): void {
@@ -202,10 +265,12 @@ class Live {
     let breakers = false;
     for (const record of records) {
       this.#count(record);
+      this.#sessions.heard(record, record.session ?? this.#open.get(record.request ?? "")?.session, record.project ?? this.#open.get(record.request ?? "")?.project);
       this.#apply(record);
       if (isStory(record)) this.#feed.unshift(record);
       if (record.event === "breaker") breakers = true;
-      if (record.event === "alert") this.#alert(record);
+      // What happened before the page was opened, the list of alerts knows better.
+      if (record.event === "alert" && Date.parse(record.time) > clock.time() - ALERT_NEWS_MS) this.#alert(record);
       for (const listener of this.#listeners) listener(record);
     }
     this.heard += records.length;
@@ -215,15 +280,25 @@ class Live {
   }
 
   #alert(record: RecordView): void {
-    const same = (other: RecordView) => other.alert === record.alert && other.about === record.about;
-    const others = this.alerts.filter((other) => !same(other));
-    this.alerts = record.state === "raised" ? [record, ...others].slice(0, 50) : others;
+    const raised = { alert: record.alert ?? "", about: record.about ?? "", reason: record.reason ?? record.text, raised: record.time };
+    this.#alertNews.set(subject(raised), { time: clock.time(), raised: record.state === "raised" ? raised : undefined });
+    this.#adoptAlerts(this.alerts);
+  }
+
+  /** Takes alerts as the store knows them, and what was heard since. */
+  #adoptAlerts(known: Raised[]): void {
+    const since = clock.time() - ALERT_NEWS_MS;
+    for (const [about, news] of this.#alertNews) if (news.time < since) this.#alertNews.delete(about);
+    const others = known.filter((one) => !this.#alertNews.has(subject(one)));
+    const news = [...this.#alertNews.values()].flatMap(({ raised }) => raised ?? []);
+    this.alerts = [...news.reverse(), ...others].slice(0, ALERTS_MAX);
   }
 
   #count(record: RecordView): void {
-    if ((record.number ?? Infinity) < this.#counted) return;
     const second = Math.floor(Date.parse(record.time) / 1000);
+    // Figures of the server hold requests, not what was decided: that is ours to count, whenever it was.
     if (record.event === "decision" && record.rule) this.#tally(second, record);
+    if ((record.number ?? Infinity) < this.#counted) return;
     const counted = this.#meter.get(second) ?? nothing();
     if (record.event === "start") counted.requests += 1;
     else if (record.event === "decision" && record.rule) counted.failures += 1;
@@ -255,7 +330,8 @@ class Live {
     if (!record.request) return;
     const time = Date.parse(record.time);
     if (record.event === "start") {
-      if (this.#open.size >= OPEN_MAX) return;
+      // The oldest goes: it is the likeliest to be one whose end was missed.
+      if (this.#open.size >= OPEN_MAX) this.#open.delete(this.#open.keys().next().value!);
       this.#open.set(record.request, {
         request: record.request,
         session: record.session ?? undefined,
@@ -291,11 +367,13 @@ class Live {
 
   /** Works out what is shown. */
   #show(): void {
-    const now = clock.now;
+    // Not `clock.now`: that stands still while nobody looks, and what is kept has to go all the same.
+    const now = clock.time();
     const last = Math.floor(now / 1000);
     for (const counts of [this.#meter, this.#decided]) {
-      for (const second of counts.keys()) if (second <= last - SECONDS) counts.delete(second);
+      for (const second of counts.keys()) if (second <= last - SECONDS || second > last + SECONDS) counts.delete(second);
     }
+    this.lastSecond = last;
     this.kinds = this.#ranked("kind ");
     this.steps = this.#ranked("step ");
     this.traffic = Array.from({ length: SECONDS }, (_, index) => this.#meter.get(last - (SECONDS - 1 - index)) ?? nothing());
@@ -317,12 +395,15 @@ class Live {
     this.waiting = waiting;
     if (this.paused) return;
     this.feed = this.#feed.slice();
+    this.recent = this.#sessions.latest(RECENT_MAX);
     const rows = [...this.#open.values()].filter((row) => row.kind !== undefined || (!row.ended && now - row.began > 800));
     // Newest trouble first, and a row keeps its place while it lives.
     rows.sort((a, b) => b.began - a.began);
     this.rows = rows.slice(0, ROWS_MAX).map((row) => ({ ...row }));
   }
 }
+
+const subject = (alert: Raised): string => `${alert.alert} ${alert.about}`;
 
 /** What belongs into the story: decisions, ends that needed help or failed, breakers, alerts, climbs. */
 function isStory(record: RecordView): boolean {

@@ -175,6 +175,16 @@ export type ClimbView = {
   to_usd_micros?: number | null;
 };
 
+/** The decision log. */
+export type DecisionLogView = {
+  /** How many old files are kept. */
+  keep: number;
+  /** Its path. */
+  path: string;
+  /** A new file is begun at this size. */
+  rotate_bytes: number;
+};
+
 /** An endpoint: a base URL plus a credential, and what is known about it. */
 export type EndpointView = {
   /** Its breaker. */
@@ -676,6 +686,32 @@ export type MessageCount = {
   message: string;
 };
 
+/** The text of a message. */
+export type MessageText = {
+  /** Its place in the conversation. */
+  index: number;
+  /** The text, 200,000 characters of it at most. */
+  text: string;
+  /** Whether that is all of it. */
+  whole: boolean;
+};
+
+/** A message of a conversation, without its text. */
+export type MessageView = {
+  /** Pictures and files in it. */
+  attachments: number;
+  /** How its text begins. */
+  begins: string;
+  /** How long its text is, in characters. */
+  chars: number;
+  /** Its place in the conversation. */
+  index: number;
+  /** `system`, `user`, `assistant` or `tool`. */
+  role: string;
+  /** The tools it calls, or whose results it holds where the role is `tool`. */
+  tools: Array<string>;
+};
+
 /** A model. */
 export type ModelView = {
   /** The models its requests fall back to, in order; in the caller's project, or in `default`. */
@@ -767,6 +803,8 @@ export type Policies = {
 
 /** What a policy would change, without changing it. */
 export type PolicyPreview = {
+  /** What it would do about each kind of failure that does not go away, in words. */
+  all: Record<string, Array<string>>;
   /** What would be different, field by field. */
   changes: Array<Change>;
   /** What is wrong with it, and what deserves a second look. */
@@ -775,6 +813,8 @@ export type PolicyPreview = {
   projects: Array<string>;
   /** What would be done otherwise, by kind of failure. */
   steps: Array<StepsChange>;
+  /** Which list of steps each kind of failure gets: the kind's own, its category's, or `default`. */
+  triggers: Record<string, string>;
   /** Whether it can be stored. */
   valid: boolean;
 };
@@ -1231,6 +1271,21 @@ export type SessionView = {
   usd_micros: number;
 };
 
+/** What is kept, and for how long. */
+export type Settings = {
+  decision_log?: DecisionLogView | null;
+  /** Whether replicas share breakers, limits and budgets. */
+  shared: boolean;
+  /** When this process began. */
+  started: string;
+  /** What happened to requests, and what people wrote. */
+  store: StoreView;
+  /** For how long the last turn of a session is held in memory, in milliseconds; 0: not at all. */
+  turns_ms: number;
+  /** The version of Steadfast. */
+  version: string;
+};
+
 /** What a policy did in a simulation. */
 export type Simulated = {
   /** The changed one. */
@@ -1255,6 +1310,28 @@ export type StepsChange = {
   before: Array<string>;
   /** The kind of failure. */
   kind: string;
+};
+
+/** The store. */
+export type StoreView = {
+  /** How much room it takes; absent while it is away. */
+  bytes?: number | null;
+  /** For how many days requests, sessions, sums and alerts are kept. What people wrote is kept until it is deleted. */
+  keep_days: number;
+  /** `sqlite`, `postgres`, or `memory`: gone with the process. */
+  kind: string;
+  /** Events lost since then: the store was away for longer than memory holds. */
+  lost: number;
+  /** Where it is, without user and password. */
+  place: string;
+  /** Whether the database answered last. */
+  reached: boolean;
+  /** What it said where it did not. */
+  trouble?: string | null;
+  /** Requests and alerts that wait to be written. */
+  waiting: number;
+  /** Events written since this process began. */
+  written: number;
 };
 
 /** What is counted, and summed over time. */
@@ -1334,6 +1411,20 @@ export type Tokens = {
   input_tokens: number;
   /** Tokens written. */
   output_tokens: number;
+};
+
+/** A conversation, as the last request held it. */
+export type TurnView = {
+  /** How many messages it holds. */
+  count: number;
+  /** When it ended. */
+  ended: string;
+  /** The wire format: `chat`, `responses`, `messages` or `gemini`. */
+  format: string;
+  /** The newest 500 of them, in order. */
+  messages: Array<MessageView>;
+  /** The request. */
+  request: string;
 };
 
 /** A request under way. */

@@ -71,6 +71,14 @@ function join(large: number, largeUnit: string, small: number, smallUnit: string
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
+/** `850 bytes`, `1.2 MB`. */
+export function bytes(number: number): string {
+  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  let [value, unit] = [number, 0];
+  while (value >= 1000 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
+  return `${unit === 0 || value >= 100 ? Math.round(value) : Number(value.toFixed(1))} ${units[unit]}`;
+}
+
 /** Micro-dollars as dollars. */
 export function usd(micros: number | null | undefined): string {
   if (micros === null || micros === undefined) return "–";

@@ -58,9 +58,12 @@ fn table() -> Vec<(Method, &'static str, Option<Value>, u16)> {
         (get.clone(), "/api/sessions/{id}/events", None, 404),
         (get.clone(), "/api/sessions/{id}/attempts", None, 404),
         (get.clone(), "/api/sessions/{id}/escalations", None, 404),
+        (get.clone(), "/api/sessions/{id}/turn", None, 404),
+        (get.clone(), "/api/sessions/{id}/turn/{index}", None, 404),
         (post.clone(), "/api/sessions/{id}/retry", Some(json!({})), 404),
         (post.clone(), "/api/sessions/{id}/escalate", Some(json!({})), 404),
         (delete.clone(), "/api/sessions/{id}/escalate", None, 404),
+        (get.clone(), "/api/settings", None, 403),
         (get.clone(), "/api/alerts", None, 403),
         (post.clone(), "/api/alerts/{id}/acknowledge", Some(json!({})), 403),
         (get.clone(), "/api/analytics", None, 200),
@@ -97,8 +100,12 @@ async fn a_projects_key_sees_its_project_and_nothing_of_another_route_by_route()
             _ if path.starts_with("/api/alerts") => "1",
             _ => "zeta-project",
         };
-        let path =
-            path.replace("{id}", id).replace("{name}", "a").replace("{key}", "key_1").replace("{file}", "attempts.csv");
+        let path = path
+            .replace("{id}", id)
+            .replace("{name}", "a")
+            .replace("{key}", "key_1")
+            .replace("{index}", "0")
+            .replace("{file}", "attempts.csv");
         let unknown = stage.send(ask(method.clone(), &path, body.as_ref())).await;
         assert_eq!(unknown.status == 401, path != "/api/health", "{method} {path} without a token: {}", unknown.text());
         let asked = with(ask(method.clone(), &path, body.as_ref()), "authorization", ACME);

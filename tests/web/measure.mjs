@@ -1,0 +1,58 @@
+// What pages are measured with. Figures are printed with every run; what is asserted is far from what is usual.
+
+/** Notes long tasks, and when the page was there and could be used. Runs in the page, before everything else. */
+function watch() {
+  window.measured = { long: [], shown: undefined };
+  new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries()) window.measured.long.push({ startTime, duration });
+  }).observe({ type: "longtask", buffered: true });
+  const seen = new MutationObserver(() => {
+    if (!document.querySelector("nav a") || !document.querySelector("main h1")) return;
+    window.measured.shown = performance.now();
+    seen.disconnect();
+  });
+  seen.observe(document, { childList: true, subtree: true });
+}
+
+/** The middle of some numbers. */
+export const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+
+/** Opens a page with nothing in its cache, and says after how many milliseconds it could be used: it is there, and no long task that began before is under way. */
+export async function interactiveAfter(browser, url) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+  await context.addInitScript(watch);
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.waitForFunction(() => window.measured.shown !== undefined);
+  await page.waitForTimeout(300);
+  const after = await page.evaluate(() => {
+    const { shown, long } = window.measured;
+    return Math.max(shown, ...long.filter((task) => task.startTime <= shown + 50).map((task) => task.startTime + task.duration));
+  });
+  await context.close();
+  return Math.round(after);
+}
+
+/** Begins to note long tasks in a page that is open; the returned function says how many there were, the longest, and their share of the time. */
+export async function longTasks(page) {
+  await page.evaluate(watch);
+  const began = await page.evaluate(() => performance.now());
+  return () =>
+    page.evaluate((began) => {
+      const long = window.measured.long.filter((task) => task.startTime >= began);
+      const sum = long.reduce((sum, task) => sum + task.duration, 0);
+      return { count: long.length, over200: long.filter((task) => task.duration > 200).length, longest: Math.round(Math.max(0, ...long.map((task) => task.duration))), share: sum / (performance.now() - began) };
+    }, began);
+}
+
+/** Counts the events of a gateway until it is told to stop. */
+export function countEvents(base) {
+  const stop = new AbortController();
+  const counted = { events: 0, stop: () => stop.abort() };
+  void (async () => {
+    const response = await fetch(`${base}/api/events`, { signal: stop.signal });
+    const decoder = new TextDecoder();
+    for await (const part of response.body) counted.events += decoder.decode(part, { stream: true }).split("\nevent: ").length - 1;
+  })().catch(() => {});
+  return counted;
+}
