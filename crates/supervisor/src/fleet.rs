@@ -287,11 +287,7 @@ impl Fleet {
             Project::new(name, share, configured.usd_micros_per_day)
         };
         let project = known.entry(configured.name.clone()).or_insert_with(|| Arc::new(fresh()));
-        if project.spend.limit_usd_micros() != configured.usd_micros_per_day {
-            let changed = fresh();
-            changed.spend.carry_over(&project.spend);
-            *project = Arc::new(changed);
-        }
+        project.spend.set_limit(configured.usd_micros_per_day);
         project.spend.roll(self.clock.day());
         Arc::clone(project)
     }
