@@ -211,6 +211,8 @@ try {
 
   await check("endpoints: models, chains and ladders are drawn, and a model's ways told", async (open) => {
     const page = await open("#/endpoints");
+    await page.getByRole("button", { name: "The ways of small" }).waitFor();
+    if (screenshots) await page.screenshot({ path: join(screenshots, "endpoints.png") });
     await page.getByRole("button", { name: "The ways of small" }).click();
     await page.getByText("small: served at alpha; falls back to large; climbs to large.").waitFor();
     for (const kind of ["chain", "ladder"]) assert.ok(await page.locator(`svg.graph > path.${kind}`).count());
@@ -219,7 +221,6 @@ try {
     await page.mouse.move(0, 0);
     await page.getByText(/^large: served at beta/).waitFor();
     await accessible(page);
-    if (screenshots) await page.screenshot({ path: join(screenshots, "endpoints.png") });
   });
 
   await check("endpoints: a person overrides the breaker with a reason, and lets it go again", async (open) => {
@@ -320,6 +321,8 @@ try {
     await deadline.fill("7m");
     await page.getByText("valid", { exact: true }).waitFor();
     await page.getByRole("cell", { name: "deadline" }).waitFor();
+    assert.equal(await page.getByText(/no project uses the policy/).count(), 0, "it is said once");
+    if (screenshots) await page.screenshot({ path: join(screenshots, "policy.png") });
     await page.getByRole("button", { name: "Edit the steps of rate limit" }).click();
     const rates = page.getByRole("region", { name: "Steps by kind of failure" }).locator("li").filter({ has: page.getByRole("button", { name: /the steps of rate limit/ }) });
     await rates.getByLabel("times").first().fill("9");
@@ -330,7 +333,6 @@ try {
     await rates.getByRole("button", { name: "Take step 4 out" }).click();
     await rates.getByText("changed", { exact: true }).waitFor();
     await accessible(page);
-    if (screenshots) await page.screenshot({ path: join(screenshots, "steps.png") });
     // As JSON: the same, both ways.
     await page.getByRole("button", { name: "As JSON" }).click();
     const editor = page.getByLabel("The policy as JSON");
@@ -345,7 +347,6 @@ try {
     assert.equal(await page.getByLabel("Attempts at most").inputValue(), "17");
     await page.getByRole("button", { name: "Simulate" }).click();
     await page.getByRole("cell", { name: "requests served" }).waitFor({ timeout: 60_000 });
-    if (screenshots) await page.screenshot({ path: join(screenshots, "policy.png") });
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("mine is saved and in force.").waitFor();
     await page.getByRole("button", { name: "What it does" }).click();

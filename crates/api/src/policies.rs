@@ -273,8 +273,10 @@ pub(crate) async fn preview(
         let (before, after) = (before.get(kind).cloned().unwrap_or_default(), after.get(kind).cloned()?);
         (before != after).then_some(StepsChange { kind, before, after })
     });
-    let mut problems = fields(Space::Policy, &name, &loaded.warnings);
-    problems.retain(|problem| !problem.field.contains("unused") && !problem.field.is_empty());
+    // What deserves a second look elsewhere is not about this change; who uses it is said by itself.
+    let mut warnings = loaded.warnings;
+    warnings.list.retain(|warning| warning.key.starts_with(&format!("policies.{name}.")));
+    let problems = fields(Space::Policy, &name, &warnings);
     let steps = steps.collect();
     let triggers = loaded.config.policies.get(&name).map(|policy| triggers(policy)).unwrap_or_default();
     Ok(Json(PolicyPreview { valid: true, problems, changes, steps, all: after, triggers, projects }))
