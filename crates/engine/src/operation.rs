@@ -56,6 +56,8 @@ pub(crate) struct Operation {
     served_by: Option<Target>,
     steps: Vec<&'static str>,
     last: Option<Trouble>,
+    /// When targets that failed may be asked again, as they said last.
+    waits: Vec<(Target, Instant)>,
     tokens_seen: u64,
     over: bool,
     /// Where traces are sent and the caller wants one.
@@ -140,6 +142,7 @@ impl Operation {
             served_by: None,
             steps: Vec::new(),
             last: None,
+            waits: Vec::new(),
             tokens_seen: 0,
             over: false,
             trace,
@@ -184,6 +187,7 @@ impl Operation {
             served_by: None,
             steps: Vec::new(),
             last: None,
+            waits: Vec::new(),
             tokens_seen: 0,
             over: true,
             trace: None,
@@ -340,6 +344,8 @@ impl Operation {
         let usage = trouble.usage;
         // The words of another vendor are in another shape than the client reads.
         let is_own = endpoint.is_none_or(|endpoint| endpoint.dialect == dialect_of(self.call.route.family));
+        self.waits.retain(|(target, _)| *target != attempt.target);
+        self.waits.extend(failure.retry_after.map(|wait| (attempt.target, now + wait)));
         let decision = tell(&mut self.recovery, failure.clone(), usage, &self.world, now);
         self.last = is_own.then_some(trouble);
         if let Some(trace) = &mut self.trace {
@@ -396,7 +402,18 @@ impl Operation {
             attempts => format!("Steadfast made {attempts} attempts: {told}"),
         };
         let verdict = Verdict::of(reason, &told, self.recovery.last_failure(), self.last.take());
-        Verdict { limit: self.limit_of(reason), ..verdict }
+        let retry_after = match reason {
+            // Said of all targets already.
+            Reason::NoTarget { .. } | Reason::RateLimit { .. } => verdict.retry_after,
+            _ => verdict.retry_after.map(|wait| wait.min(self.soonest().unwrap_or(wait))),
+        };
+        Verdict { limit: self.limit_of(reason), retry_after, ..verdict }
+    }
+
+    /// In how long the first of the targets that asked for patience may be asked again.
+    fn soonest(&self) -> Option<Duration> {
+        let now = self.engine.clock.now();
+        self.waits.iter().map(|(_, until)| until.since(now).max(Duration::from_secs(1))).min()
     }
 
     /// The endpoint's rate limit, where that is why nothing is left.

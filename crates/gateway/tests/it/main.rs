@@ -6,6 +6,7 @@ mod alerts;
 mod api;
 mod control;
 mod harness;
+mod leaving;
 mod limits;
 mod ops;
 mod owner;

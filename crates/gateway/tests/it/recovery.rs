@@ -264,3 +264,24 @@ async fn a_name_that_is_no_name_is_refused() {
     assert_eq!((answer.status.as_u16(), stage.fake.requests().len()), (400, 0));
     assert!(answer.text().contains("longer than 256 bytes"), "{}", answer.text());
 }
+
+#[tokio::test]
+async fn when_every_target_refuses_the_earliest_time_is_told() {
+    let config = "[projects.default]\npolicy = \"once\"\n[policies.once.on]\nrate_limit = [\"fallback\"]\n\
+                  [endpoints.ka]\ndialect = \"anthropic\"\nurl = \"FAKE/@a\"\nkey = { env = \"PROVIDER_KEY\" }\n\
+                  [endpoints.kb]\ndialect = \"anthropic\"\nurl = \"FAKE/@b\"\nkey = { env = \"PROVIDER_KEY\" }\n\
+                  [models.keyed]\nvendor = \"anthropic\"\nendpoints = [\"ka\", \"kb\"]";
+    for (model, a, b) in [("keyed", 40, 55), ("keyed", 55, 40), ("claude-one", 40, 55), ("claude-one", 55, 40)] {
+        let stage = Stage::usual(config).await;
+        stage.script("a", &format!("rate_limit retry-after={a}"));
+        stage.script("b", &format!("rate_limit retry-after={b}"));
+        for turn in 0..2 {
+            let messages = json!([{ "role": "user", "content": turn.to_string() }]);
+            let answer =
+                stage.post("/v1/messages", &json!({ "model": model, "max_tokens": 9, "messages": messages })).await;
+            let told = format!("{model} {a} {b} turn {turn}: {} {:?}", answer.text(), answer.headers);
+            assert_eq!(answer.status, 429, "{told}");
+            assert!((35..=40).contains(&answer.header("retry-after").parse::<u64>().unwrap()), "{told}");
+        }
+    }
+}

@@ -294,3 +294,62 @@ async fn tokens_are_counted_for_a_model_that_only_another_vendor_serves() {
     assert!(answer.json()["totalTokens"].as_u64().unwrap() > 0, "{}", answer.text());
     assert!(stage.fake.requests().is_empty());
 }
+
+/// Four vendors' endpoints, each model falling back to the next at once.
+const FOUR: &str = r#"
+listen = "127.0.0.1:0"
+[endpoints.a]
+dialect = "openai"
+url = "FAKE/@a"
+[endpoints.b]
+dialect = "anthropic"
+url = "FAKE/@b"
+[endpoints.c]
+dialect = "gemini"
+url = "FAKE/@c"
+[endpoints.d]
+dialect = "anthropic"
+url = "FAKE/@d"
+[models.one]
+vendor = "openai"
+endpoints = ["a"]
+fallback = ["two", "three", "four"]
+[models.two]
+vendor = "anthropic"
+endpoints = ["b"]
+[models.three]
+vendor = "google"
+endpoints = ["c"]
+[models.four]
+vendor = "anthropic"
+endpoints = ["d"]
+[policies.default.on]
+server_error = ["fallback"]
+"#;
+
+#[tokio::test]
+async fn a_chain_over_four_endpoints_is_walked_in_its_order() {
+    for (speaks, stream) in Speaks::ALL.into_iter().flat_map(|speaks| [(speaks, false), (speaks, true)]) {
+        let stage = Stage::new(FOUR).await;
+        for endpoint in ["a", "b", "c"] {
+            stage.script(endpoint, "server_error");
+        }
+        let mut body = speaks.body(stream);
+        if speaks != Speaks::Gemini {
+            body["model"] = json!("one");
+        }
+        let answer = stage.post(&speaks.path(stream).replace("gemini-one", "one"), &body).await;
+        let told = format!("{speaks:?} {stream}: {}", answer.text());
+        assert_eq!(answer.status, 200, "{told}");
+        assert_eq!(
+            (answer.header("x-steadfast-model"), answer.header("x-steadfast-endpoint")),
+            ("four", "d"),
+            "{told}"
+        );
+        assert_eq!(answer.header("x-steadfast-steps"), "fallback, fallback, fallback", "{told}");
+        let asked = stage.fake.requests().into_iter().map(|seen| seen.endpoint).collect::<Vec<_>>();
+        assert_eq!(asked, ["a", "b", "c", "d"], "{told}");
+        assert!(!stream || speaks.is_whole(&answer.text()), "{told}");
+        assert!(answer.text().contains("word-1"), "{told}");
+    }
+}
