@@ -302,6 +302,11 @@ impl Opened {
         self.foreign.as_ref().map_or(&self.watch, |foreign| &foreign.watch)
     }
 
+    /// Whether the provider is in the middle of a tool call that is translated.
+    pub(crate) fn in_foreign_call(&self) -> bool {
+        self.foreign.as_ref().is_some_and(|foreign| foreign.in_call)
+    }
+
     /// What the provider counted, as far as it has said.
     pub(crate) fn counted(&self) -> Option<steadfast_dialect::watch::Usage> {
         self.upstream().usage()

@@ -16,4 +16,6 @@ mod recovery;
 mod streams;
 mod traces;
 mod translate;
+mod waiting;
 mod wire;
+mod wires;

@@ -119,7 +119,7 @@ async fn off_this_machine_nothing_goes_without_a_key() {
         let error = match speaks {
             Speaks::Messages => (told["type"] == "error").then(|| told["error"]["type"] == "authentication_error"),
             Speaks::Chat | Speaks::Responses => told["error"]["code"].is_string().then_some(true),
-            Speaks::Gemini => told["error"]["status"].is_string().then_some(true),
+            Speaks::Gemini | Speaks::Array => told["error"]["status"].is_string().then_some(true),
         };
         assert_eq!(error, Some(true), "in the client's format: {told}");
         assert!(told["error"]["message"].as_str().unwrap().contains("project's key or the admin token"), "{told}");
