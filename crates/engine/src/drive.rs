@@ -45,6 +45,7 @@ pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut 
         };
         match make(&operation, &attempt, format).await {
             Ok(answer) => {
+                operation.note_translation(answer.translated.as_ref());
                 operation.succeeded(answer.usage);
                 let reply = pass(&operation, answer);
                 if gone.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
@@ -193,6 +194,7 @@ async fn relay(
     mut seam: Option<Box<Seam>>,
     out: &Out,
 ) -> End {
+    operation.note_translation(opened.translated.as_ref());
     let timeouts = operation.policy().timeouts;
     let first_limit = attempt.deadline.min(operation.attempt_began() + timeouts.first_token);
     let mut last_content = first_limit;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use steadfast_dialect::translate::{self, Stamp, Translation};
-use steadfast_dialect::{Frames, Framing, Seen, TooLong, Watch};
+use steadfast_dialect::{Format, Frames, Framing, Seen, TooLong, Watch};
 
 use crate::operation::Operation;
 
@@ -102,4 +102,9 @@ pub(crate) fn told(translation: &Translation) -> Option<HeaderValue> {
     let notes = &translation.notes;
     let told = if notes.is_empty() { provider.to_owned() } else { format!("{provider}; {notes}") };
     HeaderValue::try_from(told).ok()
+}
+
+/// `messages; dropped=thinking`, of a request in the client's own format.
+pub(crate) fn repaired(format: Format, dropped: &str) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("{}; dropped={dropped}", format.as_str())).ok()
 }

@@ -59,6 +59,8 @@ pub(crate) struct Operation {
     /// When targets that failed may be asked again, as they said last.
     waits: Vec<(Target, Instant)>,
     tokens_seen: u64,
+    /// What is said of the translation of the answer under way.
+    translated: Option<HeaderValue>,
     over: bool,
     /// Where traces are sent and the caller wants one.
     trace: Option<Box<Trace>>,
@@ -144,6 +146,7 @@ impl Operation {
             last: None,
             waits: Vec::new(),
             tokens_seen: 0,
+            translated: None,
             over: false,
             trace,
             repeat,
@@ -189,6 +192,7 @@ impl Operation {
             last: None,
             waits: Vec::new(),
             tokens_seen: 0,
+            translated: None,
             over: true,
             trace: None,
             repeat: None,
@@ -281,6 +285,7 @@ impl Operation {
             latency_ms: Some(millis(now.since(began))),
             usage: counted,
             usd_micros: counted.and_then(|usage| self.cost(attempt.target, usage)),
+            reason: self.told_of_translation().map(Cow::Owned),
             ..self.line(Event::Success)
         });
         if let Some(from) = climbed {
@@ -506,6 +511,16 @@ impl Operation {
     /// How much of the answer has been seen: what a client that leaves is charged for.
     pub(crate) fn note_tokens(&mut self, seen: u64) {
         self.tokens_seen = seen;
+    }
+
+    /// What is said of the translation of the answer that comes. The log has it too: a heartbeat may have sent the head.
+    pub(crate) fn note_translation(&mut self, told: Option<&HeaderValue>) {
+        self.translated = told.cloned();
+    }
+
+    fn told_of_translation(&self) -> Option<String> {
+        let told = self.translated.as_ref()?.to_str().ok()?;
+        Some(format!("translated: {told}"))
     }
 
     /// The first content of a stream has come.

@@ -146,3 +146,30 @@ async fn over_http2_a_client_that_leaves_ends_its_own_stream_alone() {
     let other = read(other).await;
     assert!(other.clean && Speaks::Chat.is_whole(&other.text()), "{}", other.text());
 }
+
+/// What the project has spent and holds, in micro-dollars.
+fn books(stage: &Stage) -> (u64, u64) {
+    let snapshot = stage.engine.snapshot();
+    let ledger = snapshot.project("default").unwrap().spend.ledger();
+    (ledger.settled_usd_micros, ledger.reserved_usd_micros)
+}
+
+#[tokio::test]
+async fn what_was_used_of_a_stream_that_did_not_end_is_paid() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "cut=5");
+    let cut = stage.send(Speaks::Messages.request(true)).await.text();
+    assert!(Speaks::Messages.error(&cut).is_some(), "{cut}");
+    let (settled, reserved) = books(&stage);
+    assert!(settled > 0 && reserved == 0, "a cut: {settled} {reserved}");
+
+    let stage = Stage::usual("").await;
+    stage.script("a", "words=10000 delay=20ms");
+    let mut response = stage.open(Speaks::Messages.request(true)).await;
+    response.body_mut().frame().await.unwrap().unwrap();
+    assert!(books(&stage).1 > 0, "held while it runs");
+    drop(response);
+    assert!(stage.fake.wait_for(|seen| matches!(seen[0].end, End::ClientLeft { .. }), LIMIT).await);
+    let (settled, reserved) = books(&stage);
+    assert!(settled > 0 && reserved == 0, "left: {settled} {reserved}");
+}

@@ -285,3 +285,16 @@ async fn when_every_target_refuses_the_earliest_time_is_told() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_large_body_arrives_whole_on_every_attempt() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "server_error x1; reset x1; answer=echo");
+    let words = "word ".repeat(300_000);
+    let body = json!({ "model": "claude-one", "max_tokens": 9, "messages": [{ "role": "user", "content": words }] });
+    let answer = stage.post("/v1/messages", &body).await;
+    assert_eq!((answer.status.as_u16(), answer.header("x-steadfast-attempts")), (200, "3"));
+    assert_eq!(answer.json()["content"][0]["text"], words);
+    let lengths = stage.fake.requests().into_iter().map(|seen| seen.body_bytes).collect::<Vec<_>>();
+    assert_eq!(lengths, [body.to_string().len(); 3]);
+}

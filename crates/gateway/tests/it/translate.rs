@@ -267,10 +267,37 @@ async fn thinking_of_a_stand_in_does_not_reach_the_vendor_itself() {
     let messages = body["messages"].as_array_mut().unwrap();
     messages.push(json!({ "role": "assistant", "content": content }));
     messages.push(json!({ "role": "user", "content": "and now?" }));
-    assert_eq!(stage.post("/v1/messages", &body).await.status, 200);
-    let sent: Value = serde_json::from_slice(&last(&stage).body).unwrap();
-    assert_eq!(sent["model"], "claude-one");
-    assert_eq!(sent["messages"][1]["content"][0]["type"], "text", "{sent}");
+    for stream in [false, true] {
+        body["stream"] = stream.into();
+        let answer = stage.post("/v1/messages", &body).await;
+        assert_eq!(answer.status, 200);
+        let sent: Value = serde_json::from_slice(&last(&stage).body).unwrap();
+        assert_eq!(sent["model"], "claude-one");
+        assert_eq!(sent["messages"][1]["content"][0]["type"], "text", "{sent}");
+        assert_eq!(answer.header("x-steadfast-translated"), "messages; dropped=thinking", "and it is said");
+    }
+    assert_eq!(
+        stage.events("success", &["reason"]),
+        [
+            "translated: chat; dropped=thinking",
+            "translated: messages; dropped=thinking",
+            "translated: messages; dropped=thinking"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_was_left_out_is_in_the_log_where_a_heartbeat_sent_the_head() {
+    let stage =
+        Stage::usual("[projects.default]\npolicy = \"beats\"\n[policies.beats]\ntimeouts = { heartbeat = \"100ms\" }")
+            .await;
+    stage.script("a", "status=404");
+    stage.script("b", "wait=300ms");
+    let mut body = Speaks::Chat.body(true);
+    body["seed"] = json!(7);
+    let answer = ask(&stage, Speaks::Chat, Vendor::Anthropic, true, &body).await;
+    assert!(Speaks::Chat.is_whole(&answer.text()) && answer.header("x-steadfast-translated").is_empty());
+    assert_eq!(stage.events("success", &["reason"]), ["translated: messages; dropped=seed"]);
 }
 
 #[tokio::test]
