@@ -69,6 +69,8 @@ pub(crate) struct Body {
     unpack: Option<Unpack>,
     /// The way back to the client's format, where the provider's is another.
     translation: Option<Box<Translation>>,
+    /// What is said of a request that could not go as it was to a provider of the client's own format.
+    repaired: Option<HeaderValue>,
 }
 
 /// Sends an attempt and waits for the head of its response; any status but success is trouble.
@@ -79,10 +81,13 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     let model = operation.recovery().plan().route.model(target.model.into()).ok_or_else(unknown)?;
     let served = model.endpoints.get(usize::from(target.served)).ok_or_else(unknown)?;
     let call = &operation.call;
+    let mut repaired = None;
     let (mut request, translation) = match call.route.operation {
         Asked::Generate(client) if asked_in(endpoint, client) == client => {
-            let body = translate::without_foreign_seals(client, body);
-            (request::build(call, endpoint, model, served, &body)?, None)
+            let without = translate::without_foreign_seals(client, body);
+            repaired = without.as_ref().and_then(|(_, what)| foreign::repaired(client, what));
+            let body = without.as_ref().map_or(body, |(body, _)| body);
+            (request::build(call, endpoint, model, served, body)?, None)
         }
         Asked::Generate(client) => {
             let provider = asked_in(endpoint, client);
@@ -104,7 +109,7 @@ pub(crate) async fn send(operation: &Operation, attempt: &Attempt, body: &Bytes)
     if let Some(trace) = operation.trace() {
         trace.responded(parts.status);
     }
-    let mut body = Body { unpack: Unpack::of(&parts.headers), answer, translation };
+    let mut body = Body { unpack: Unpack::of(&parts.headers), answer, translation, repaired };
     if body.unpack.is_some() {
         parts.headers.remove(CONTENT_ENCODING);
     }
@@ -149,7 +154,7 @@ pub(crate) async fn whole(
                     headers: parts.headers,
                     body: bytes,
                     usage,
-                    translated: None,
+                    translated: body.repaired.take(),
                 });
             };
             let answer = translation.answer(&bytes, foreign::stamp(operation));
@@ -191,7 +196,7 @@ pub(crate) async fn begin(
     Ok(Box::new(Opened {
         status: parts.status,
         foreign: translation.as_deref().map(way),
-        translated: translation.as_deref().and_then(foreign::told),
+        translated: translation.as_deref().map_or(answer.repaired.take(), foreign::told),
         headers: match translation {
             Some(_) => foreign::headers(&parts.headers, Some(framing)),
             None => parts.headers,
@@ -300,6 +305,11 @@ impl Opened {
     /// Sees what the provider sends.
     fn upstream(&self) -> &Watch {
         self.foreign.as_ref().map_or(&self.watch, |foreign| &foreign.watch)
+    }
+
+    /// Whether the provider is in the middle of a tool call that is translated.
+    pub(crate) fn in_foreign_call(&self) -> bool {
+        self.foreign.as_ref().is_some_and(|foreign| foreign.in_call)
     }
 
     /// What the provider counted, as far as it has said.

@@ -45,6 +45,7 @@ pub(crate) async fn whole(mut operation: Operation, format: Option<Format>, mut 
         };
         match make(&operation, &attempt, format).await {
             Ok(answer) => {
+                operation.note_translation(answer.translated.as_ref());
                 operation.succeeded(answer.usage);
                 let reply = pass(&operation, answer);
                 if gone.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
@@ -135,11 +136,11 @@ pub(crate) async fn stream(mut operation: Operation, format: Format, out: Out) {
         match relay(&mut operation, &attempt, opened, seam, &out).await {
             End::Served => return,
             End::Before(trouble) => operation.failed(*trouble),
-            End::After(trouble, watch) => {
+            End::After { trouble, watch, in_call } => {
                 let goes_on = match mode {
                     StreamMode::Fast | StreamMode::Safe => false,
                     StreamMode::Regenerate => watch.sent().regenerable(),
-                    StreamMode::Resume => watch.sent().resumable() && !operation.call.envelope.json_output,
+                    StreamMode::Resume => !in_call && watch.sent().resumable() && !operation.call.envelope.json_output,
                 };
                 if !goes_on {
                     let verdict = operation.broke_off(*trouble);
@@ -165,7 +166,12 @@ enum End {
     /// Badly, and nothing of it has reached the client.
     Before(Box<Trouble>),
     /// Badly, and some of it has.
-    After(Box<Trouble>, Box<Watch>),
+    After {
+        trouble: Box<Trouble>,
+        watch: Box<Watch>,
+        /// A tool call was open.
+        in_call: bool,
+    },
 }
 
 /// What is held back, and whether the client has seen anything of this attempt.
@@ -188,6 +194,7 @@ async fn relay(
     mut seam: Option<Box<Seam>>,
     out: &Out,
 ) -> End {
+    operation.note_translation(opened.translated.as_ref());
     let timeouts = operation.policy().timeouts;
     let first_limit = attempt.deadline.min(operation.attempt_began() + timeouts.first_token);
     let mut last_content = first_limit;
@@ -196,8 +203,9 @@ async fn relay(
     loop {
         let until = match (holding.first_seen, holding.committed) {
             (false, _) => first_limit,
-            (true, false) => attempt.deadline,
-            // What flows is not cut off because it is long; but pings alone are no flow.
+            // Pings alone are no flow.
+            (true, false) => attempt.deadline.min(last_content + timeouts.first_token.max(timeouts.idle)),
+            // What flows is not cut off because it is long.
             (true, true) => last_content + timeouts.first_token.max(timeouts.idle),
         };
         let (frame, seen) = match opened.next(operation, until).await {
@@ -309,9 +317,10 @@ fn broken(trouble: Trouble, opened: Opened, seam: Option<Box<Seam>>, holding: &H
     if !holding.committed {
         return End::Before(trouble);
     }
+    let in_call = holding.tool_open || opened.in_foreign_call();
     // The message that is open at the client: of several streams it is made from, not the last one.
     let open = seam.map_or(opened.watch, |seam| seam.open.now);
-    End::After(trouble, Box::new(open))
+    End::After { trouble, watch: Box::new(open), in_call }
 }
 
 /// From here on the client knows.

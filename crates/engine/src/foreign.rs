@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use steadfast_dialect::translate::{self, Stamp, Translation};
-use steadfast_dialect::{Frames, Framing, Seen, TooLong, Watch};
+use steadfast_dialect::{Format, Frames, Framing, Seen, TooLong, Watch};
 
 use crate::operation::Operation;
 
@@ -16,6 +16,8 @@ pub(crate) struct Foreign {
     frames: Frames,
     pub(crate) watch: Watch,
     stream: translate::Stream,
+    /// A tool call has begun and is not whole.
+    pub(crate) in_call: bool,
     finished: bool,
 }
 
@@ -36,6 +38,7 @@ impl Foreign {
             frames: Frames::new(Framing::Sse),
             watch: Watch::new(translation.provider()),
             stream: translation.stream(framing, stamp),
+            in_call: false,
             finished: false,
         }
     }
@@ -47,7 +50,13 @@ impl Foreign {
     /// What the next frame comes to, where there is one.
     pub(crate) fn next(&mut self) -> Option<Came> {
         let frame = self.frames.next()?;
-        Some(match self.watch.see(&frame) {
+        let seen = self.watch.see(&frame);
+        self.in_call = match seen {
+            Seen::ToolPart => true,
+            Seen::ToolWhole => false,
+            _ => self.in_call,
+        };
+        Some(match seen {
             Seen::Error => Came::Error(frame.data().into_owned().into()),
             Seen::Malformed => Came::Malformed,
             _ => self.stream.feed(&frame).map_or(Came::Malformed, Came::Bytes),
@@ -93,4 +102,9 @@ pub(crate) fn told(translation: &Translation) -> Option<HeaderValue> {
     let notes = &translation.notes;
     let told = if notes.is_empty() { provider.to_owned() } else { format!("{provider}; {notes}") };
     HeaderValue::try_from(told).ok()
+}
+
+/// `messages; dropped=thinking`, of a request in the client's own format.
+pub(crate) fn repaired(format: Format, dropped: &str) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("{}; dropped={dropped}", format.as_str())).ok()
 }

@@ -56,7 +56,11 @@ pub(crate) struct Operation {
     served_by: Option<Target>,
     steps: Vec<&'static str>,
     last: Option<Trouble>,
+    /// When targets that failed may be asked again, as they said last.
+    waits: Vec<(Target, Instant)>,
     tokens_seen: u64,
+    /// What is said of the translation of the answer under way.
+    translated: Option<HeaderValue>,
     over: bool,
     /// Where traces are sent and the caller wants one.
     trace: Option<Box<Trace>>,
@@ -140,7 +144,9 @@ impl Operation {
             served_by: None,
             steps: Vec::new(),
             last: None,
+            waits: Vec::new(),
             tokens_seen: 0,
+            translated: None,
             over: false,
             trace,
             repeat,
@@ -184,7 +190,9 @@ impl Operation {
             served_by: None,
             steps: Vec::new(),
             last: None,
+            waits: Vec::new(),
             tokens_seen: 0,
+            translated: None,
             over: true,
             trace: None,
             repeat: None,
@@ -277,6 +285,7 @@ impl Operation {
             latency_ms: Some(millis(now.since(began))),
             usage: counted,
             usd_micros: counted.and_then(|usage| self.cost(attempt.target, usage)),
+            reason: self.told_of_translation().map(Cow::Owned),
             ..self.line(Event::Success)
         });
         if let Some(from) = climbed {
@@ -340,6 +349,8 @@ impl Operation {
         let usage = trouble.usage;
         // The words of another vendor are in another shape than the client reads.
         let is_own = endpoint.is_none_or(|endpoint| endpoint.dialect == dialect_of(self.call.route.family));
+        self.waits.retain(|(target, _)| *target != attempt.target);
+        self.waits.extend(failure.retry_after.map(|wait| (attempt.target, now + wait)));
         let decision = tell(&mut self.recovery, failure.clone(), usage, &self.world, now);
         self.last = is_own.then_some(trouble);
         if let Some(trace) = &mut self.trace {
@@ -396,7 +407,18 @@ impl Operation {
             attempts => format!("Steadfast made {attempts} attempts: {told}"),
         };
         let verdict = Verdict::of(reason, &told, self.recovery.last_failure(), self.last.take());
-        Verdict { limit: self.limit_of(reason), ..verdict }
+        let retry_after = match reason {
+            // Said of all targets already.
+            Reason::NoTarget { .. } | Reason::RateLimit { .. } => verdict.retry_after,
+            _ => verdict.retry_after.map(|wait| wait.min(self.soonest().unwrap_or(wait))),
+        };
+        Verdict { limit: self.limit_of(reason), retry_after, ..verdict }
+    }
+
+    /// In how long the first of the targets that asked for patience may be asked again.
+    fn soonest(&self) -> Option<Duration> {
+        let now = self.engine.clock.now();
+        self.waits.iter().map(|(_, until)| until.since(now).max(Duration::from_secs(1))).min()
     }
 
     /// The endpoint's rate limit, where that is why nothing is left.
@@ -489,6 +511,16 @@ impl Operation {
     /// How much of the answer has been seen: what a client that leaves is charged for.
     pub(crate) fn note_tokens(&mut self, seen: u64) {
         self.tokens_seen = seen;
+    }
+
+    /// What is said of the translation of the answer that comes. The log has it too: a heartbeat may have sent the head.
+    pub(crate) fn note_translation(&mut self, told: Option<&HeaderValue>) {
+        self.translated = told.cloned();
+    }
+
+    fn told_of_translation(&self) -> Option<String> {
+        let told = self.translated.as_ref()?.to_str().ok()?;
+        Some(format!("translated: {told}"))
     }
 
     /// The first content of a stream has come.

@@ -18,26 +18,21 @@ pub(super) const FOREIGN: &str = "c3RlYWRmYXN0OmZvcmVpZ24";
 /// What a turn says that had nothing but thinking in it: an empty one would be rejected.
 const NOTHING: &str = r#"{"type":"text","text":"(no answer)"}"#;
 
-/// A request to the client's own vendor without the thinking of others; the same bytes where there is none.
-pub fn without_foreign_seals(format: Format, body: &Bytes) -> Bytes {
-    if memchr::memmem::find(body, FOREIGN.as_bytes()).is_none() {
-        return body.clone();
-    }
+/// A request to the client's own vendor without the thinking of others, and the name of what was left out; none where there
+/// is nothing to leave out.
+pub fn without_foreign_seals(format: Format, body: &Bytes) -> Option<(Bytes, &'static str)> {
+    memchr::memmem::find(body, FOREIGN.as_bytes())?;
     let mut cut = Cut { body, out: Vec::with_capacity(body.len()), from: 0 };
-    let read = match format {
-        Format::Messages => cut.turns(),
-        Format::Responses => cut.items(),
+    let (read, what) = match format {
+        Format::Messages => (cut.turns(), "thinking"),
+        Format::Responses => (cut.items(), "reasoning"),
         // Neither knows seals.
-        Format::Chat | Format::Gemini => return body.clone(),
+        Format::Chat | Format::Gemini => return None,
     };
-    match read {
-        Ok(()) => {
-            cut.out.extend_from_slice(&body[cut.from..]);
-            cut.out.into()
-        }
-        // Its vendor will say what is wrong with it.
-        Err(_) => body.clone(),
-    }
+    // What cannot be read its vendor will say.
+    read.ok().filter(|()| cut.from > 0)?;
+    cut.out.extend_from_slice(&body[cut.from..]);
+    Some((cut.out.into(), what))
 }
 
 struct Cut<'a> {
@@ -119,7 +114,8 @@ mod tests {
     #[track_caller]
     fn check(format: Format, body: &str, expected: &str) {
         let body = Bytes::from(body.replace("OURS", FOREIGN));
-        assert_eq!(without_foreign_seals(format, &body), expected);
+        let without = without_foreign_seals(format, &body);
+        assert_eq!(without.map_or(body, |(without, _)| without), expected);
     }
 
     #[test]

@@ -326,18 +326,24 @@ pub(crate) enum Speaks {
     Responses,
     Messages,
     Gemini,
+    /// Gemini as it streams without `alt=sse`: the elements of a JSON array.
+    Array,
 }
 
 impl Speaks {
     pub(crate) const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Gemini];
+
+    /// The same and every other way in which one of them streams.
+    pub(crate) const STREAMS: [Self; 5] = [Self::Chat, Self::Responses, Self::Messages, Self::Gemini, Self::Array];
 
     pub(crate) fn path(self, stream: bool) -> &'static str {
         match (self, stream) {
             (Self::Chat, _) => "/v1/chat/completions",
             (Self::Responses, _) => "/v1/responses",
             (Self::Messages, _) => "/v1/messages",
-            (Self::Gemini, false) => "/v1beta/models/gemini-one:generateContent",
+            (Self::Gemini | Self::Array, false) => "/v1beta/models/gemini-one:generateContent",
             (Self::Gemini, true) => "/v1beta/models/gemini-one:streamGenerateContent?alt=sse",
+            (Self::Array, true) => "/v1beta/models/gemini-one:streamGenerateContent",
         }
     }
 
@@ -349,7 +355,9 @@ impl Speaks {
             Self::Messages => {
                 json!({ "model": "claude-one", "stream": stream, "max_tokens": 100, "messages": messages })
             }
-            Self::Gemini => json!({ "contents": [{ "role": "user", "parts": [{ "text": "say something" }] }] }),
+            Self::Gemini | Self::Array => {
+                json!({ "contents": [{ "role": "user", "parts": [{ "text": "say something" }] }] })
+            }
         }
     }
 
@@ -361,7 +369,9 @@ impl Speaks {
             Self::Chat => json!([{ "type": "function", "function": { "name": "weather", "parameters": schema } }]),
             Self::Responses => json!([{ "type": "function", "name": "weather", "parameters": schema }]),
             Self::Messages => json!([{ "name": "weather", "input_schema": schema }]),
-            Self::Gemini => json!([{ "functionDeclarations": [{ "name": "weather", "parameters": schema }] }]),
+            Self::Gemini | Self::Array => {
+                json!([{ "functionDeclarations": [{ "name": "weather", "parameters": schema }] }])
+            }
         };
         body
     }
@@ -380,7 +390,7 @@ impl Speaks {
             Self::Chat => &event["choices"][0]["delta"]["content"],
             Self::Responses if event["type"] == "response.output_text.delta" => &event["delta"],
             Self::Messages if event["delta"]["type"] == "text_delta" => &event["delta"]["text"],
-            Self::Gemini => &event["candidates"][0]["content"]["parts"][0]["text"],
+            Self::Gemini | Self::Array => &event["candidates"][0]["content"]["parts"][0]["text"],
             _ => &Value::Null,
         };
         text.as_str().unwrap_or("").to_owned()
@@ -393,21 +403,46 @@ impl Speaks {
             Self::Responses => events(stream).iter().any(|event| event["type"] == "response.completed"),
             Self::Messages => events(stream).iter().any(|event| event["type"] == "message_stop"),
             Self::Gemini => events(stream).iter().any(|event| event["candidates"][0]["finishReason"].is_string()),
+            Self::Array => Self::Gemini.is_whole(stream) && serde_json::from_str::<Value>(stream).is_ok(),
         }
     }
 
     /// The typed error in a stream, where there is one.
     pub(crate) fn error(self, stream: &str) -> Option<Value> {
         events(stream).into_iter().find_map(|event| match self {
-            Self::Chat | Self::Gemini => event.get("error").cloned(),
+            Self::Chat | Self::Gemini | Self::Array => event.get("error").cloned(),
             Self::Responses => (event["type"] == "response.failed").then(|| event["response"]["error"].clone()),
             Self::Messages => (event["type"] == "error").then(|| event["error"].clone()),
         })
     }
 }
 
-/// The data of every event of a stream that is JSON.
+/// The data of every event of a stream that is JSON; the elements of an array, also of one that broke off.
 pub(crate) fn events(stream: &str) -> Vec<Value> {
+    if let Some(mut rest) = stream.trim_start().strip_prefix('[') {
+        let mut elements = Vec::new();
+        loop {
+            rest = rest.trim_start_matches([',', ' ', '\r', '\n']);
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter();
+            let Some(Ok(value)) = values.next() else { return elements };
+            elements.push(value);
+            rest = &rest[values.byte_offset()..];
+        }
+    }
     let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));
     data.filter_map(|data| serde_json::from_str(data.trim()).ok()).collect()
+}
+
+/// Plays all cases at once, each in a task of its own.
+pub(crate) async fn all_at_once<T, F: Future<Output = ()> + Send + 'static>(
+    cases: impl IntoIterator<Item = T>,
+    play: impl Fn(T) -> F,
+) {
+    let mut plays = tokio::task::JoinSet::new();
+    for case in cases {
+        plays.spawn(play(case));
+    }
+    while let Some(played) = plays.join_next().await {
+        played.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+    }
 }

@@ -30,7 +30,7 @@ async fn more_than_the_project_may_is_refused_before_any_call() {
         let error = match speaks {
             Speaks::Chat | Speaks::Responses => &told["error"]["code"],
             Speaks::Messages => &told["error"]["type"],
-            Speaks::Gemini => &told["error"]["status"],
+            Speaks::Gemini | Speaks::Array => &told["error"]["status"],
         };
         assert!(
             ["rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"].map(Value::from).contains(error),
@@ -50,7 +50,7 @@ async fn more_than_the_project_may_is_refused_before_any_call() {
         let own = match speaks {
             Speaks::Chat | Speaks::Responses => refused.header("x-ratelimit-remaining-requests"),
             Speaks::Messages => refused.header("anthropic-ratelimit-requests-remaining"),
-            Speaks::Gemini => "0",
+            Speaks::Gemini | Speaks::Array => "0",
         };
         assert_eq!(own, "0", "{speaks:?}");
     }

@@ -119,7 +119,7 @@ async fn off_this_machine_nothing_goes_without_a_key() {
         let error = match speaks {
             Speaks::Messages => (told["type"] == "error").then(|| told["error"]["type"] == "authentication_error"),
             Speaks::Chat | Speaks::Responses => told["error"]["code"].is_string().then_some(true),
-            Speaks::Gemini => told["error"]["status"].is_string().then_some(true),
+            Speaks::Gemini | Speaks::Array => told["error"]["status"].is_string().then_some(true),
         };
         assert_eq!(error, Some(true), "in the client's format: {told}");
         assert!(told["error"]["message"].as_str().unwrap().contains("project's key or the admin token"), "{told}");
@@ -395,4 +395,33 @@ async fn a_check_that_refuses_us_or_cannot_be_made_takes_nobody_down() {
         let now = stage.engine.clock().now();
         assert!(snapshot.world.endpoints().all(|(_, endpoint)| !endpoint.breaker.is_open(now)), "{script}");
     }
+}
+
+#[tokio::test]
+async fn it_is_not_ready_where_no_endpoint_can_be_used() {
+    let alone = "listen = \"127.0.0.1:0\"\n[endpoints.a]\ndialect = \"anthropic\"\nurl = \"FAKE/@a\"\n";
+    let keyless = Stage::new(&format!("{alone}key = {{ env = \"NOT_SET\" }}")).await;
+    let ready = keyless.send(get("/ready")).await;
+    assert_eq!((ready.status.as_u16(), ready.json()["usable"].as_u64()), (503, Some(0)), "{}", ready.text());
+    let breaker = "[policies.default]\nattempts_max = 1\nbreaker = { adaptive = false, failures = 1 }";
+    let stage = Stage::new(&format!("{alone}{breaker}")).await;
+    assert_eq!(stage.send(get("/ready")).await.status, 200);
+    stage.script("a", "server_error");
+    stage.send(Speaks::Messages.request(false)).await;
+    let ready = stage.send(get("/ready")).await;
+    assert_eq!((ready.status.as_u16(), ready.json()["usable"].as_u64()), (503, Some(0)), "{}", ready.text());
+}
+
+#[tokio::test]
+async fn the_time_of_anthropics_own_limits_is_heard() {
+    let stage = Stage::usual("").await;
+    // One a minute; the reset stands in `anthropic-ratelimit-requests-reset` alone.
+    stage.script("a", "rpm=1: rate_limit retry-after=none; ok");
+    for model in ["claude-one", "claude-two"] {
+        let answer = stage.send(Speaks::Messages.request(false)).await;
+        assert_eq!((answer.status.as_u16(), answer.header("x-steadfast-model")), (200, model), "{}", answer.text());
+    }
+    let decision = stage.log().into_iter().find(|line| line["event"] == "decision").unwrap();
+    assert_eq!((&decision["kind"], &decision["step"]), (&json!("rate_limit"), &json!("fallback")), "{decision}");
+    assert!((40_000..=61_000).contains(&decision["retry_after_ms"].as_u64().unwrap()), "{decision}");
 }

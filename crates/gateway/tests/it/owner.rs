@@ -421,3 +421,46 @@ async fn an_answer_that_broke_off_is_not_told_in_words_that_end_the_turn() {
     let error = Speaks::Responses.error(&stage.send(codex).await.text()).unwrap();
     assert_ne!(error["code"], "server_is_overloaded", "{error}");
 }
+
+#[tokio::test]
+async fn a_turn_is_known_by_what_it_asks_and_by_no_id_its_client_sends() {
+    for id in ["x-client-request-id", "idempotency-key", "x-request-id"] {
+        let stage = Stage::usual("").await;
+        let client = CLIENTS[10];
+        for words in ["one", "two"] {
+            assert_eq!(stage.send(with(client.turn(words), id, "the same")).await.status, 200);
+        }
+        assert_eq!(stage.fake.requests().len(), 2, "{id}");
+        all_fail(&stage, "server_error");
+        for words in ["one", "two"] {
+            let failed = stage.send(with(client.turn(words), id, "the same")).await;
+            assert_eq!((failed.status.as_u16(), failed.header("x-steadfast-repeat")), (500, ""), "{id} {words}");
+        }
+        let upstream = stage.fake.requests().len();
+        let again = stage.send(with(client.turn("one"), id, "another")).await;
+        assert_eq!((again.header("x-steadfast-repeat"), stage.fake.requests().len()), ("1", upstream), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn an_escalation_follows_the_session_however_it_is_named() {
+    let ladder = "[models.large]\nvendor = \"anthropic\"\nendpoints = [\"b\"]\ncontext_window = 1000000\n\
+                  [models.small]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\ncontext_window = 200000\n\
+                  [ladders]\nx = [\"small\", \"large\"]";
+    let body = json!({ "model": "small", "max_tokens": 10, "messages": [{ "role": "user", "content": "x" }] });
+    for (path, header) in [
+        ("/s/one/v1/messages", ("accept", "*/*")),
+        ("/v1/messages", ("x-claude-code-session-id", "one")),
+        ("/v1/messages", ("x-steadfast-session", "one")),
+    ] {
+        let stage = Stage::usual(ladder).await;
+        let turn = || with(post(path, &body), header.0, header.1);
+        stage.script("a", "context x1; ok");
+        assert_eq!(stage.send(turn()).await.header("x-steadfast-steps"), "escalate", "{path} {header:?}");
+        let next = stage.send(turn()).await;
+        let told = (next.header("x-steadfast-model"), next.header("x-steadfast-attempts"));
+        assert_eq!(told, ("large", "1"), "{path} {header:?}");
+        let stranger = stage.post("/s/two/v1/messages", &body).await;
+        assert_eq!(stranger.header("x-steadfast-model"), "small", "{path} {header:?}");
+    }
+}

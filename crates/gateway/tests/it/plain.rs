@@ -146,3 +146,28 @@ async fn switched_off_it_is_a_plain_proxy() {
     assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 429);
     assert_eq!(stage.send(Speaks::Messages.request(false)).await.header("x-steadfast-model"), "claude-one");
 }
+
+#[tokio::test]
+async fn what_is_only_passed_through_is_retried_where_that_is_safe() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "server_error x2; ok");
+    let file = stage.send(get("/v1/files/file-1")).await;
+    assert_eq!((file.status.as_u16(), stage.fake.count("a")), (404, 3), "the fake has no files: {}", file.text());
+    stage.script("a", "server_error x2; ok");
+    let embed = stage.post("/v1/embeddings", &json!({ "model": "text-embedding-3-small", "input": "x" })).await;
+    assert_eq!((embed.status.as_u16(), embed.header("x-steadfast-attempts")), (200, "3"), "{}", embed.text());
+}
+
+#[tokio::test]
+async fn an_upload_reaches_the_provider_byte_for_byte_and_once() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "server_error");
+    let form: &[u8] =
+        b"--xx\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n\x00\xff{\n\r\n--xx--\r\n";
+    let mut request = with(post("/v1/files", &json!(null)), "content-type", "multipart/form-data; boundary=xx");
+    *request.body_mut() = bytes::Bytes::from_static(form).into();
+    assert_eq!(stage.send(request).await.status, 500);
+    let seen = stage.fake.requests();
+    assert_eq!((seen.len(), &seen[0].body[..]), (1, form), "a POST that nobody knows is not repeated");
+    assert_eq!(seen[0].header("content-type"), Some("multipart/form-data; boundary=xx"));
+}

@@ -264,3 +264,37 @@ async fn a_name_that_is_no_name_is_refused() {
     assert_eq!((answer.status.as_u16(), stage.fake.requests().len()), (400, 0));
     assert!(answer.text().contains("longer than 256 bytes"), "{}", answer.text());
 }
+
+#[tokio::test]
+async fn when_every_target_refuses_the_earliest_time_is_told() {
+    let config = "[projects.default]\npolicy = \"once\"\n[policies.once.on]\nrate_limit = [\"fallback\"]\n\
+                  [endpoints.ka]\ndialect = \"anthropic\"\nurl = \"FAKE/@a\"\nkey = { env = \"PROVIDER_KEY\" }\n\
+                  [endpoints.kb]\ndialect = \"anthropic\"\nurl = \"FAKE/@b\"\nkey = { env = \"PROVIDER_KEY\" }\n\
+                  [models.keyed]\nvendor = \"anthropic\"\nendpoints = [\"ka\", \"kb\"]";
+    for (model, a, b) in [("keyed", 40, 55), ("keyed", 55, 40), ("claude-one", 40, 55), ("claude-one", 55, 40)] {
+        let stage = Stage::usual(config).await;
+        stage.script("a", &format!("rate_limit retry-after={a}"));
+        stage.script("b", &format!("rate_limit retry-after={b}"));
+        for turn in 0..2 {
+            let messages = json!([{ "role": "user", "content": turn.to_string() }]);
+            let answer =
+                stage.post("/v1/messages", &json!({ "model": model, "max_tokens": 9, "messages": messages })).await;
+            let told = format!("{model} {a} {b} turn {turn}: {} {:?}", answer.text(), answer.headers);
+            assert_eq!(answer.status, 429, "{told}");
+            assert!((35..=40).contains(&answer.header("retry-after").parse::<u64>().unwrap()), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_large_body_arrives_whole_on_every_attempt() {
+    let stage = Stage::usual("").await;
+    stage.script("a", "server_error x1; reset x1; answer=echo");
+    let words = "word ".repeat(300_000);
+    let body = json!({ "model": "claude-one", "max_tokens": 9, "messages": [{ "role": "user", "content": words }] });
+    let answer = stage.post("/v1/messages", &body).await;
+    assert_eq!((answer.status.as_u16(), answer.header("x-steadfast-attempts")), (200, "3"));
+    assert_eq!(answer.json()["content"][0]["text"], words);
+    let lengths = stage.fake.requests().into_iter().map(|seen| seen.body_bytes).collect::<Vec<_>>();
+    assert_eq!(lengths, [body.to_string().len(); 3]);
+}

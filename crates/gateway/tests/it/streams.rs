@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
+use serde_json::json;
 use steadfast_fake::End;
 
-use crate::harness::{LIMIT, Speaks, Stage, post, with};
+use crate::harness::{LIMIT, Speaks, Stage, all_at_once, post, with};
 
 /// Faults after some content: what each does to the stream.
 const AFTER: [&str; 7] = ["cut=5", "cutfin=5", "end=5", "malformed=5", "error=5", "stall=5", "no-done"];
@@ -25,7 +26,7 @@ const BEFORE: [&str; 10] = [
 ];
 
 /// A policy that soon notices silence, with `more` in it.
-fn quick(more: &str) -> String {
+pub(crate) fn quick(more: &str) -> String {
     let timeouts = "timeouts = { first_token = \"300ms\", idle = \"300ms\" }";
     format!("[projects.default]\npolicy = \"quick\"\n[policies.quick]\n{timeouts}\n{more}")
 }
@@ -37,7 +38,7 @@ fn is_harmless(speaks: Speaks, fault: &str) -> bool {
 
 #[tokio::test]
 async fn what_fails_before_the_first_content_is_never_noticed() {
-    for speaks in Speaks::ALL {
+    for speaks in Speaks::STREAMS {
         for mode in ["fast", "safe", "regenerate", "resume"] {
             let stage = Stage::usual(&quick("")).await;
             for fault in BEFORE {
@@ -58,8 +59,8 @@ async fn what_fails_before_the_first_content_is_never_noticed() {
 
 #[tokio::test]
 async fn fast_ends_a_broken_stream_with_a_typed_error_and_never_as_success() {
-    for speaks in Speaks::ALL {
-        let stage = Stage::usual(&quick("")).await;
+    for speaks in Speaks::STREAMS {
+        let stage = Stage::usual(&quick("breaker = { adaptive = false, failures = 50 }")).await;
         for fault in AFTER.into_iter().filter(|fault| !is_harmless(speaks, fault)) {
             stage.script("a", &format!("{fault} x1; ok"));
             // A turn of its own each: one that breaks off again and again would be a loop.
@@ -83,7 +84,7 @@ async fn fast_ends_a_broken_stream_with_a_typed_error_and_never_as_success() {
 
 #[tokio::test]
 async fn safe_holds_the_turn_back_so_that_nothing_is_ever_seen_of_a_failure() {
-    for speaks in Speaks::ALL {
+    for speaks in Speaks::STREAMS {
         let stage = Stage::usual(&quick("stream = \"safe\"")).await;
         for fault in AFTER.into_iter().filter(|fault| !is_harmless(speaks, fault)) {
             stage.script("a", &format!("{fault} x1; ok"));
@@ -97,7 +98,7 @@ async fn safe_holds_the_turn_back_so_that_nothing_is_ever_seen_of_a_failure() {
 
 #[tokio::test]
 async fn regenerate_marks_the_break_and_sends_the_whole_answer() {
-    for speaks in Speaks::ALL {
+    for speaks in Speaks::STREAMS {
         let stage = Stage::usual(&quick("")).await;
         for fault in AFTER.into_iter().filter(|fault| !is_harmless(speaks, fault)) {
             stage.script("a", &format!("{fault} x1; ok"));
@@ -114,7 +115,7 @@ async fn regenerate_marks_the_break_and_sends_the_whole_answer() {
 
 #[tokio::test]
 async fn resume_continues_plain_text_without_a_seam() {
-    for speaks in Speaks::ALL {
+    for speaks in Speaks::STREAMS {
         let stage = Stage::usual(&quick("")).await;
         stage.script("a", "ok");
         let expected = speaks.text(&stage.send(speaks.request(true)).await.text());
@@ -130,7 +131,7 @@ async fn resume_continues_plain_text_without_a_seam() {
 
 #[tokio::test]
 async fn a_stream_may_break_more_than_once() {
-    for speaks in Speaks::ALL {
+    for speaks in Speaks::STREAMS {
         let stage = Stage::usual("").await;
         stage.script("a", "ok");
         let expected = speaks.text(&stage.send(speaks.request(true)).await.text());
@@ -176,21 +177,62 @@ async fn an_answer_whose_end_alone_was_lost_is_ended() {
     assert_eq!(Speaks::Messages.text(&answer), "word-1 word-2 word-3 word-4 word-5");
 }
 
+/// Faults inside the call of `answer=tool words=5`, or of `answer=text+tool words=5`; Gemini's is a single event.
+fn in_call(speaks: Speaks, answer: &str) -> [String; 4] {
+    let words = if answer == "text+tool" { 5 } else { 0 };
+    let inside = words + if matches!(speaks, Speaks::Gemini | Speaks::Array) { 0 } else { 2 };
+    let faults = ["cut-in-tool", "end-in-tool", "stall=N", "malformed=N"];
+    faults.map(|fault| format!("answer={answer} words=5 {}", fault.replace('N', &inside.to_string())))
+}
+
 #[tokio::test]
 async fn a_tool_call_arrives_whole_or_not_at_all() {
-    for speaks in [Speaks::Chat, Speaks::Responses, Speaks::Messages] {
-        for fault in ["cut-in-tool", "end-in-tool"] {
+    let modes = ["fast", "safe", "regenerate", "resume"];
+    let cases = Speaks::STREAMS.into_iter().flat_map(|speaks| modes.map(|mode| (speaks, mode)));
+    all_at_once(cases, |(speaks, mode)| async move {
+        let ask = || with(post(speaks.path(true), &speaks.body_with_tool()), "x-steadfast-stream", mode);
+        for answer in ["tool", "text+tool"] {
+            for fault in in_call(speaks, answer) {
+                let stage = Stage::usual(&quick("")).await;
+                stage.script("a", &format!("{fault} x1; answer={answer} words=5"));
+                stage.script("b", &format!("answer={answer} words=5"));
+                let text = stage.send(ask()).await.text();
+                let told = format!("{speaks:?} {mode} {fault} {text}");
+                // Of a call of Gemini's, which is a single event, nothing had come: only text broke off.
+                let known = !matches!(speaks, Speaks::Gemini | Speaks::Array);
+                let noticed = answer != "tool" && (mode == "fast" || mode == "resume" && known);
+                assert_eq!((speaks.error(&text).is_some(), speaks.is_whole(&text)), (noticed, !noticed), "{told}");
+                assert_eq!(text.contains("weather"), !noticed, "no piece of the call: {told}");
+                assert_eq!(stage.fake.requests().len(), if noticed { 1 } else { 2 }, "{told}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_resumed_inside_json_or_thinking() {
+    for speaks in Speaks::ALL {
+        let mut json = speaks.body(true);
+        match speaks {
+            Speaks::Chat => json["response_format"] = json!({ "type": "json_object" }),
+            Speaks::Responses => json["text"] = json!({ "format": { "type": "json_object" } }),
+            Speaks::Gemini | Speaks::Array => {
+                json["generationConfig"] = json!({ "responseMimeType": "application/json" });
+            }
+            Speaks::Messages => {
+                let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+                json["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } });
+            }
+        }
+        for (body, script) in [(json, "answer=json"), (speaks.body(true), "answer=thinking")] {
             let stage = Stage::usual("").await;
-            stage.script("a", &format!("answer=tool {fault} x1; answer=tool"));
-            let request = post(speaks.path(true), &speaks.body_with_tool());
-            let answer = stage.send(request).await;
-            let text = answer.text();
-            assert!(speaks.is_whole(&text), "nothing had been sent, so it is not noticed: {speaks:?} {fault} {text}");
-            stage.script("a", &format!("answer=text+tool {fault}"));
-            let answer = stage.send(post(speaks.path(true), &speaks.body_with_tool())).await;
-            let text = answer.text();
-            assert!(speaks.error(&text).is_some(), "{speaks:?} {fault} {text}");
-            assert!(!text.contains("weather"), "no piece of the call: {speaks:?} {fault} {text}");
+            stage.script("a", &format!("{script} cut=3 x1; {script}"));
+            let request = with(post(speaks.path(true), &body), "x-steadfast-stream", "resume");
+            let text = stage.send(request).await.text();
+            let told = format!("{speaks:?} {script} {text}");
+            assert!(speaks.error(&text).is_some() && !speaks.is_whole(&text), "{told}");
+            assert_eq!(stage.fake.requests().len(), 1, "{told}");
         }
     }
 }

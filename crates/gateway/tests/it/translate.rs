@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use steadfast_fake::Received;
 
-use crate::harness::{Answer, Speaks, Stage, events, post, with};
+use crate::harness::{Answer, Speaks, Stage, all_at_once, events, post, with};
+use crate::streams::quick;
 
 /// The three dialects, and the model that stands for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Vendor {
         match speaks {
             Speaks::Chat | Speaks::Responses => Self::OpenAi,
             Speaks::Messages => Self::Anthropic,
-            Speaks::Gemini => Self::Google,
+            Speaks::Gemini | Speaks::Array => Self::Google,
         }
     }
 }
@@ -125,7 +126,7 @@ fn tool_call(speaks: Speaks, stream: &str) -> Option<Value> {
             let is_call = block["type"] == "tool_use";
             is_call.then(|| json!({ "id": block["id"], "name": block["name"], "arguments": "{}" }))
         }
-        Speaks::Gemini => {
+        Speaks::Gemini | Speaks::Array => {
             let parts = event["candidates"][0]["content"]["parts"].as_array()?;
             let call = &parts.iter().find(|part| part["functionCall"].is_object())?["functionCall"];
             Some(json!({ "id": call["id"], "name": call["name"], "arguments": call["args"] }))
@@ -152,7 +153,7 @@ fn add_result(speaks: Speaks, body: &mut Value, call: &Value) {
             json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": id, "name": name, "input": {} }] }),
             json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": id, "content": "it rains" }] }),
         ],
-        Speaks::Gemini => vec![
+        Speaks::Gemini | Speaks::Array => vec![
             json!({ "role": "model", "parts": [{ "functionCall": { "id": id, "name": name, "args": arguments } }] }),
             json!({ "role": "user", "parts": [{ "functionResponse": { "id": id, "name": name, "response": { "output": "it rains" } } }] }),
         ],
@@ -160,7 +161,7 @@ fn add_result(speaks: Speaks, body: &mut Value, call: &Value) {
     let list = match speaks {
         Speaks::Chat | Speaks::Messages => "messages",
         Speaks::Responses => "input",
-        Speaks::Gemini => "contents",
+        Speaks::Gemini | Speaks::Array => "contents",
     };
     body[list].as_array_mut().unwrap().extend(more);
 }
@@ -221,7 +222,7 @@ async fn a_final_failure_is_told_in_the_clients_own_format() {
         match speaks {
             Speaks::Messages => assert_eq!(answer.json()["type"], "error", "{told}"),
             Speaks::Chat | Speaks::Responses => assert!(error["type"].is_string(), "{told}"),
-            Speaks::Gemini => assert!(error["status"].is_string(), "{told}"),
+            Speaks::Gemini | Speaks::Array => assert!(error["status"].is_string(), "{told}"),
         }
     }
 }
@@ -266,10 +267,37 @@ async fn thinking_of_a_stand_in_does_not_reach_the_vendor_itself() {
     let messages = body["messages"].as_array_mut().unwrap();
     messages.push(json!({ "role": "assistant", "content": content }));
     messages.push(json!({ "role": "user", "content": "and now?" }));
-    assert_eq!(stage.post("/v1/messages", &body).await.status, 200);
-    let sent: Value = serde_json::from_slice(&last(&stage).body).unwrap();
-    assert_eq!(sent["model"], "claude-one");
-    assert_eq!(sent["messages"][1]["content"][0]["type"], "text", "{sent}");
+    for stream in [false, true] {
+        body["stream"] = stream.into();
+        let answer = stage.post("/v1/messages", &body).await;
+        assert_eq!(answer.status, 200);
+        let sent: Value = serde_json::from_slice(&last(&stage).body).unwrap();
+        assert_eq!(sent["model"], "claude-one");
+        assert_eq!(sent["messages"][1]["content"][0]["type"], "text", "{sent}");
+        assert_eq!(answer.header("x-steadfast-translated"), "messages; dropped=thinking", "and it is said");
+    }
+    assert_eq!(
+        stage.events("success", &["reason"]),
+        [
+            "translated: chat; dropped=thinking",
+            "translated: messages; dropped=thinking",
+            "translated: messages; dropped=thinking"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_was_left_out_is_in_the_log_where_a_heartbeat_sent_the_head() {
+    let stage =
+        Stage::usual("[projects.default]\npolicy = \"beats\"\n[policies.beats]\ntimeouts = { heartbeat = \"100ms\" }")
+            .await;
+    stage.script("a", "status=404");
+    stage.script("b", "wait=300ms");
+    let mut body = Speaks::Chat.body(true);
+    body["seed"] = json!(7);
+    let answer = ask(&stage, Speaks::Chat, Vendor::Anthropic, true, &body).await;
+    assert!(Speaks::Chat.is_whole(&answer.text()) && answer.header("x-steadfast-translated").is_empty());
+    assert_eq!(stage.events("success", &["reason"]), ["translated: messages; dropped=seed"]);
 }
 
 #[tokio::test]
@@ -293,4 +321,110 @@ async fn tokens_are_counted_for_a_model_that_only_another_vendor_serves() {
     let answer = stage.post("/v1beta/models/claude-one:countTokens", &contents).await;
     assert!(answer.json()["totalTokens"].as_u64().unwrap() > 0, "{}", answer.text());
     assert!(stage.fake.requests().is_empty());
+}
+
+/// Four vendors' endpoints, each model falling back to the next at once.
+const FOUR: &str = r#"
+listen = "127.0.0.1:0"
+[endpoints.a]
+dialect = "openai"
+url = "FAKE/@a"
+[endpoints.b]
+dialect = "anthropic"
+url = "FAKE/@b"
+[endpoints.c]
+dialect = "gemini"
+url = "FAKE/@c"
+[endpoints.d]
+dialect = "anthropic"
+url = "FAKE/@d"
+[models.one]
+vendor = "openai"
+endpoints = ["a"]
+fallback = ["two", "three", "four"]
+[models.two]
+vendor = "anthropic"
+endpoints = ["b"]
+[models.three]
+vendor = "google"
+endpoints = ["c"]
+[models.four]
+vendor = "anthropic"
+endpoints = ["d"]
+[policies.default.on]
+server_error = ["fallback"]
+"#;
+
+#[tokio::test]
+async fn a_chain_over_four_endpoints_is_walked_in_its_order() {
+    for (speaks, stream) in Speaks::ALL.into_iter().flat_map(|speaks| [(speaks, false), (speaks, true)]) {
+        let stage = Stage::new(FOUR).await;
+        for endpoint in ["a", "b", "c"] {
+            stage.script(endpoint, "server_error");
+        }
+        let mut body = speaks.body(stream);
+        if speaks != Speaks::Gemini {
+            body["model"] = json!("one");
+        }
+        let answer = stage.post(&speaks.path(stream).replace("gemini-one", "one"), &body).await;
+        let told = format!("{speaks:?} {stream}: {}", answer.text());
+        assert_eq!(answer.status, 200, "{told}");
+        assert_eq!(
+            (answer.header("x-steadfast-model"), answer.header("x-steadfast-endpoint")),
+            ("four", "d"),
+            "{told}"
+        );
+        assert_eq!(answer.header("x-steadfast-steps"), "fallback, fallback, fallback", "{told}");
+        let asked = stage.fake.requests().into_iter().map(|seen| seen.endpoint).collect::<Vec<_>>();
+        assert_eq!(asked, ["a", "b", "c", "d"], "{told}");
+        assert!(!stream || speaks.is_whole(&answer.text()), "{told}");
+        assert!(answer.text().contains("word-1"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_translated_stream_keeps_every_promise_of_a_stream() {
+    let after = ["cut=5", "cutfin=5", "end=5", "malformed=5", "error=5", "stall=5", "no-done"];
+    let retried = "[policies.quick.on]\ntimeout = [{ retry = 1, every = \"20ms\" }]";
+    all_at_once(pairs(), |(speaks, vendor)| async move {
+        // For chat the chunk with a `finish_reason` is the end.
+        for fault in after.into_iter().filter(|fault| *fault != "no-done" || vendor != Vendor::OpenAi) {
+            for mode in ["fast", "safe", "regenerate", "resume"] {
+                let stage = Stage::usual(&quick(retried)).await;
+                stage.script("a", "status=404");
+                stage.script("b", &format!("{fault} x1; ok"));
+                let request = with(speaks.request(true), "x-steadfast-chain", vendor.model());
+                let text = stage.send(with(request, "x-steadfast-stream", mode)).await.text();
+                let told = format!("{speaks:?} {vendor:?} {fault} {mode}: {text}");
+                let noticed = mode == "fast";
+                assert_eq!((speaks.error(&text).is_some(), speaks.is_whole(&text)), (noticed, !noticed), "{told}");
+                let said = speaks.text(&text);
+                assert_eq!(said.contains("[Connection lost mid-response]"), mode == "regenerate", "{told}");
+                assert_eq!(said.matches("word-1 ").count(), if mode == "regenerate" { 2 } else { 1 }, "{told}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_tool_call_crosses_whole_or_not_at_all() {
+    all_at_once(pairs(), |(speaks, vendor)| async move {
+        for fault in ["cut-in-tool", "end-in-tool"] {
+            for mode in ["fast", "safe", "regenerate", "resume"] {
+                let stage = Stage::usual("").await;
+                stage.script("a", "status=404");
+                stage.script("b", &format!("answer=text+tool {fault} x1; answer=text+tool"));
+                let request =
+                    with(post(speaks.path(true), &speaks.body_with_tool()), "x-steadfast-chain", vendor.model());
+                let text = stage.send(with(request, "x-steadfast-stream", mode)).await.text();
+                let told = format!("{speaks:?} {vendor:?} {fault} {mode}: {text}");
+                // Of a call of Gemini's, which is a single event, nothing had come: only text broke off.
+                let noticed = mode == "fast" || mode == "resume" && vendor != Vendor::Google;
+                assert_eq!((speaks.error(&text).is_some(), speaks.is_whole(&text)), (noticed, !noticed), "{told}");
+                assert_eq!(text.contains("weather"), !noticed, "{told}");
+            }
+        }
+    })
+    .await;
 }

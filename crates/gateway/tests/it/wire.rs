@@ -205,3 +205,22 @@ async fn bytes_that_are_no_answer_are_a_failure_and_never_an_answer() {
         assert_eq!(connections, [1, 2], "a connection that failed is not used again: {act:?}");
     }
 }
+
+#[tokio::test]
+async fn an_answer_passes_byte_for_byte_with_what_nobody_knows_in_it() {
+    let head = "HTTP/1.1 200 OK\r\nx-new: kept\r\ncontent-type";
+    let json = "\r\n{ \"id\" :1e2,\t\"choices\":[ {\"message\":{\"content\":\"h\\u00e9\",\"new\":[ ]}} ] ,\"b\":1.0,\"a\":{ }}\n ";
+    let stream = ": a comment\r\n\r\nevent: brand-new\r\ndata: { \"odd\" : 1.0 }\r\nid: 7\r\n\r\n\
+                  data: {\"choices\":[ {\"delta\":{\"content\":\"hi\",\"new\":2}} ]}\r\n\r\n: another\r\n\r\n\
+                  data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\r\n\r\ndata: [DONE]\r\n\r\n";
+    for (streams, kind, body) in [(false, "application/json", json), (true, "text/event-stream", stream)] {
+        let said = format!("{head}: {kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let wire = Wire::start(&[Act::Say(said.leak())]).await;
+        let stage = wire.stage().await;
+        let messages = json!([{ "role": "user", "content": "x" }]);
+        let request = json!({ "model": "m", "stream": streams, "messages": messages });
+        let answer = stage.post("/v1/chat/completions", &request).await;
+        assert_eq!((answer.status.as_u16(), answer.text().as_str()), (200, body));
+        assert_eq!((answer.header("x-new"), answer.header("content-type")), ("kept", kind));
+    }
+}
