@@ -390,7 +390,7 @@ try {
   });
 
   await check("tasks: a task is listed with its state, opened, and cancelled", async (open) => {
-    const task = { label: "build-the-site", task: "build it", command: ["sleep", "600"] };
+    const task = { label: "build-the-site", task: "build it", command: ["sh", "-c", "echo the first brick; sleep 600"] };
     const added = await fetch(`${stage.base}/api/tasks`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ tasks: [task] }) });
     assert.equal(added.status, 200, await added.clone().text());
     const page = await open("#/tasks");
@@ -398,6 +398,7 @@ try {
     await heading(page, "build-the-site");
     await accessible(page);
     await page.getByText("running", { exact: true }).waitFor();
+    await page.getByText("the first brick").waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("cancelled", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Run it now" }).waitFor();

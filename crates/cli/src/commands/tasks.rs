@@ -1,9 +1,9 @@
 //! `steadfast tasks`: those that were left to a worker, and what became of them.
 
 use std::fmt::Write as _;
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{IsTerminal as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use steadfast_core::time::Words;
 use steadfast_store::{Paging, Store, TaskDetail, TaskFilter, TaskSummary, Wish};
+use steadfast_supervisor::process::TMUX_SERVER;
 use steadfast_supervisor::{log_path, old_log_path};
 
 use super::{data, talk};
@@ -35,7 +36,7 @@ enum What {
     Show(OneArgs),
     /// Print what a task has written
     Logs(LogsArgs),
-    /// Print what a task writes, until it is over
+    /// Look over a task's shoulder: in its tmux pane where it has one, otherwise print what it writes until it is over
     Attach(OneArgs),
     /// Stop tasks for good
     Cancel(ManyArgs),
@@ -110,7 +111,7 @@ async fn go(what: &What, kept: &Kept) -> anyhow::Result<ExitCode> {
             data(&if args.json { serde_json::to_string_pretty(&task)? } else { told(&task) })?;
         }
         What::Logs(args) => logs(kept, &args.id, args.follow).await?,
-        What::Attach(args) => logs(kept, &args.id, true).await?,
+        What::Attach(args) => attach(kept, &args.id).await?,
         What::Cancel(args) => return wish(store, args, Wanted::Cancel).await,
         What::Retry(args) => return wish(store, args, Wanted::Retry).await,
         What::Work(_) => {}
@@ -224,6 +225,22 @@ async fn wish(store: &Store, args: &ManyArgs, wanted: Wanted) -> anyhow::Result<
         }
     }
     Ok(code)
+}
+
+/// Shows the pane a task runs in; where there is none, or nobody to see it, its log.
+async fn attach(kept: &Kept, id: &str) -> anyhow::Result<()> {
+    let id = find(&kept.store, id).await?.summary.id;
+    let tmux = |arguments: &[&str]| {
+        let mut command = Command::new("tmux");
+        command.args(["-L", TMUX_SERVER]).args(arguments).arg(format!("={id}"));
+        command
+    };
+    let has_pane = || tmux(&["has-session", "-t"]).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+    if std::io::stdout().is_terminal() && has_pane() {
+        tmux(&["attach-session", "-t"]).status().context("cannot run tmux")?;
+        return Ok(());
+    }
+    logs(kept, &id, true).await
 }
 
 /// Prints a log from its beginning, and what comes after it while the task is not over.
