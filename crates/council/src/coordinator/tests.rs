@@ -60,6 +60,7 @@ fn setup(members: &[(&str, &str)]) -> Setup {
         session: Arc::new(Session::new(None)),
         seed: 1,
         bytes_said: 0,
+        waiting: VecDeque::new(),
     }
 }
 
@@ -166,6 +167,7 @@ impl Script {
                 Action::Log(Entry::Lost) => "lost".to_owned(),
                 Action::Log(Entry::Stopped) => "stopped".to_owned(),
                 Action::Log(Entry::Note { text }) => format!("note {}", text.lines().next().unwrap_or_default()),
+                Action::Waits(text) => format!("waits: {text}"),
                 Action::Record(_) | Action::Measure(_) => continue,
             };
             self.line(&line);

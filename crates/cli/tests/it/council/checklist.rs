@@ -24,8 +24,9 @@ fn a_network_that_goes_in_mid_turn_and_comes_back_is_retried() {
 #[test]
 fn a_member_that_fails_in_mid_round_is_skipped_and_retried_after_the_round() {
     let terminal = Terminal::open(80, 40, QUICK);
-    terminal.script("claude", "status=503 x4; ok text=\"late but here\"");
+    terminal.script("claude", "status=503 x4; ok text=\"late but here\" first=3s");
     terminal.say("hello");
+    terminal.wait_for("Retrying failed speakers… (claude)");
     terminal.wait_for("✨ claude rejoined the council: welcome back!");
     terminal.wait_for_my_turn();
     terminal.in_order(&[

@@ -51,6 +51,11 @@ fn the_fake_council_speaks_into_a_pipe() {
     assert_eq!(speakers[..2], ["you", "claude (claude-sonnet-4-5)"], "{}", told.stdout);
     assert!(told.stdout.lines().count() == 4 && !told.stdout.contains('\u{1b}'), "{}", told.stdout);
     assert_eq!(told.code, 0);
+    // It is gone on with as it was begun, and is no session of the person's own council.
+    let (_, id) = told.stderr.split_once("Go on with it: steadfast council --fake --resume ").expect(&told.stderr);
+    let again = pipe(&folder, &["council", "--fake", "--resume", id.trim()], "");
+    assert_eq!((again.code, &*again.stdout), (0, ""), "{}", again.stderr);
+    assert!(!folder.0.join(".local/state/steadfast/council").exists());
 }
 
 #[test]
@@ -85,6 +90,16 @@ fn a_pipe_to_nobody_ends_with_a_failure_and_goes_on_later() {
     let heard = stage.fake.requests().pop().unwrap();
     let heard = String::from_utf8_lossy(&heard.body).into_owned();
     assert!(heard.contains("hello") && heard.contains("again"), "{heard}");
+}
+
+/// More lines than may wait for their round: the pipe waits, and none is dropped.
+#[test]
+fn a_pipe_of_many_lines_has_each_of_them_answered() {
+    let stage = Stage::with(&["claude"], QUICK, "");
+    let lines: String = (1..=70).map(|number| format!("line {number}\n")).collect();
+    let told = stage.pipe(&lines);
+    let expected = (1..=70).map(|number| format!("you: line {number}\nclaude (claude-sonnet-4-5): I am claude.\n"));
+    assert_eq!(told.stdout, expected.collect::<String>());
 }
 
 #[test]

@@ -54,6 +54,14 @@ impl Stage {
         self.fake.script_model(name, model, script).unwrap();
     }
 
+    /// The lines of every session so far.
+    pub(super) fn session(&self) -> String {
+        let folder = self.folder.0.join(".local/state/steadfast/council");
+        let files = std::fs::read_dir(folder).into_iter().flatten().map(|file| file.unwrap().path());
+        let sessions = files.filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+        sessions.map(|file| std::fs::read_to_string(file).unwrap()).collect()
+    }
+
     pub(super) fn network_away(&self) {
         self.runtime.block_on(async {
             self.fake.stop_listening().await;

@@ -145,6 +145,16 @@ impl Terminal {
         }
     }
 
+    /// Waits until the session file holds this.
+    #[track_caller]
+    pub(super) fn wait_for_saved(&self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.stage.session().contains(text) {
+            assert!(Instant::now() < deadline, "`{text}` is not saved:\n{}", self.stage.session());
+            std::thread::sleep(POLL);
+        }
+    }
+
     /// These stand on the screen, one after another; where a line is broken does not matter.
     #[track_caller]
     pub(super) fn in_order(&self, texts: &[&str]) {

@@ -17,6 +17,7 @@ fn members_speak_in_rotation_and_the_next_message_waits_for_its_round() {
          0s ends
          0s call gemini with pro (first)
          0s status gemini is thinking… [3/3 members]
+         0s waits: more
          0s gemini begins
          0s well
          0s status gemini is speaking… [3/3 members]
