@@ -34,6 +34,9 @@ const WORDS: [[&str; 3]; 3] = [
     ],
 ];
 
+/// As the policy `council` does, with half of its waits: a newcomer wants to see every level, and has no provider to spare.
+const STEPS: &str = r#"default = [{ retry = 3, base = "500ms", cap = "2s", jitter = 0 }, "defer", "ask", "degrade"]"#;
+
 /// Member, model, and the script it plays.
 type Trouble = (&'static str, &'static str, &'static str);
 
@@ -72,7 +75,8 @@ impl Stage {
 
     /// A council of these members, as a person would write it.
     pub(super) fn config(&self) -> anyhow::Result<Config> {
-        let mut text = String::from("[council]\nmembers = [\"claude\", \"gemini\", \"grok\"]\n");
+        let mut text = String::from("[council]\nmembers = [\"claude\", \"gemini\", \"grok\"]\npolicy = \"fake\"\n");
+        text += &format!("[policies.fake]\nextends = \"council\"\n[policies.fake.on]\n{STEPS}\n");
         for (name, dialect, vendor, model, fallback) in MEMBERS {
             let url = self.fake.endpoint_url(name);
             text += &format!("[council.member.{name}]\nmodel = {model:?}\nfallback = [{fallback:?}]\n");

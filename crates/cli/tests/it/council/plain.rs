@@ -1,7 +1,7 @@
 //! The council as plain lines, through pipes.
 
 use super::stage::pipe;
-use super::{QUICK, Stage};
+use super::{QUICK, Stage, Terminal};
 use crate::Folder;
 
 #[test]
@@ -109,4 +109,43 @@ fn without_members_there_is_an_example_to_copy() {
     let told = pipe(&folder, &["council"], "");
     assert!(told.stderr.contains("[council]\nmembers = "), "{}", told.stderr);
     assert_eq!(told.code, 1);
+}
+
+/// Lines in a terminal, as a screen reader wants them: nothing is drawn, and what broke off is marked.
+#[test]
+fn plain_lines_in_a_terminal_take_no_screen_and_mark_what_was_lost() {
+    let stage = Stage::with(&["claude"], QUICK, "");
+    stage.script("claude", "cut=3 text=\"a b c d e f g h\"; ok text=\"a b c d e f g h\"");
+    let terminal = Terminal::start(stage, (80, 24), "council --plain", &[]);
+    terminal.wait_for("Type to speak with the council");
+    terminal.enter("hello");
+    terminal.wait_for("claude (claude-sonnet-4-5): a b c d e f g h\n");
+    terminal.in_order(&[
+        "hello",
+        "claude (claude-sonnet-4-5): a b",
+        "[Connection lost mid-response]",
+        "a b c d e f g h",
+    ]);
+    assert!(!terminal.is_taken());
+    terminal.enter("/quit");
+    terminal.wait_for("ended with 0");
+    terminal.start_again("council");
+    assert!(terminal.is_taken(), "without --plain it is");
+}
+
+/// A check names who does not answer and decides nothing; who answered is not asked again at once.
+#[test]
+fn health_checks_are_told_and_kept_and_everybody_is_tried_all_the_same() {
+    let stage = Stage::new(QUICK);
+    stage.fake.script("claude", "100%: status=500").unwrap();
+    stage.script("claude", "ok text=\"I am claude.\" first=3s");
+    for run in 1..=2 {
+        let told = stage.pipe("hello\n");
+        let named = "(claude did not pass its health check: server error. It will be tried all the same.)";
+        assert_eq!(told.stdout.matches("health check").count(), 1, "{}", told.stdout);
+        assert!(told.stdout.contains(named), "{}", told.stdout);
+        assert!(told.stdout.contains("I am claude.\n"), "{}", told.stdout);
+        assert_eq!(["claude", "gemini", "grok"].map(|name| stage.asked(name, "GET")), [run, 1, 1]);
+        assert_eq!(stage.asked("claude", "POST"), run);
+    }
 }

@@ -40,15 +40,7 @@ fn a_message_that_waits_survives_a_kill_and_is_answered() {
     terminal.kill();
     terminal.start_again("council --resume");
     terminal.wait_for_my_turn();
-    terminal.in_order(&[
-        "❯ you first",
-        "one",
-        "❯ you second",
-        "an answer to it",
-        "I am grok.",
-        "❯ you third",
-        "I am grok.",
-    ]);
+    terminal.in_order(&["❯ you first", "❯ you second", "an answer to it", "I am grok.", "❯ you third", "I am grok."]);
     terminal.enter("/quit");
     terminal.wait_for("ended with 0");
     terminal.start_again("council --resume");
@@ -66,6 +58,12 @@ fn a_conversation_is_exported_as_people_and_as_programs_read_it() {
     terminal.wait_for("Saved to my notes.md");
     terminal.enter("/export notes.JSON");
     terminal.wait_for("Saved to notes.JSON");
+    terminal.enter("/export");
+    terminal.wait_for("Saved to council-");
+    let files = std::fs::read_dir(&terminal.folder.0).unwrap().map(|file| file.unwrap().file_name());
+    let named = files.filter_map(|name| name.into_string().ok()).find(|name| name.starts_with("council-")).unwrap();
+    assert_eq!(named, format!("council-{}.md", terminal.session_id()));
+    assert!(terminal.folder.read(&named).contains("I am gemini."));
     terminal.enter("/export no/such/folder.md");
     terminal.wait_for("Cannot save to no/such/folder.md");
     let text = terminal.folder.read("my notes.md");
