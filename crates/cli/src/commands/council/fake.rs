@@ -40,12 +40,15 @@ const STEPS: &str = r#"default = [{ retry = 3, base = "500ms", cap = "2s", jitte
 /// Member, model, and the script it plays.
 type Trouble = (&'static str, &'static str, &'static str);
 
+/// An answer that breaks off behind its ninth word.
+const CUT: &str = "cut=9 text=\"Let me think about this carefully. There are two things to keep apart.\" delay=40ms";
+
 /// The faults that can be played: what a person reads, and which scripts the models play.
 const FAULTS: [(&str, &[Trouble]); 6] = [
     ("hiccup: claude fails twice", &[("claude", "claude-sonnet-4-5", "status=503 x2")]),
     ("claude down", &[("claude", "claude-sonnet-4-5", "100%: status=529")]),
     ("grok down", &[("grok", "grok-4", "100%: status=500")]),
-    ("cut: claude breaks off in mid-answer", &[("claude", "claude-sonnet-4-5", "cut=9")]),
+    ("cut: claude breaks off in mid-answer", &[("claude", "claude-sonnet-4-5", CUT)]),
     (
         "all down",
         &[

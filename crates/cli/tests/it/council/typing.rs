@@ -155,13 +155,14 @@ fn a_newcomer_sees_a_fault_and_how_it_is_mended() {
 /// The other faults of `--fake`, each to its end.
 #[test]
 fn a_newcomer_sees_every_level_and_the_way_back() {
-    let terminal = Terminal::show(Stage::new(QUICK), (80, 60), "council --fake", &[]);
+    let terminal = Terminal::show(Stage::new(QUICK), (120, 60), "council --fake", &[]);
     terminal.key("M-4");
     terminal.wait_for("Fault: cut: claude breaks off in mid-answer");
     terminal.say("one");
     terminal.wait_for("[Connection lost mid-response]");
     terminal.wait_for_my_turn();
-    terminal.in_order(&["[Connection lost mid-response]", "◆ claude", "● gemini", "▲ grok", "3/3 members"]);
+    terminal.in_order(&["Let me think", "[Connection lost mid-response]", "◆ claude", "Let me think"]);
+    terminal.in_order(&["[Connection lost mid-response]", "● gemini", "▲ grok", "3/3 members"]);
     terminal.key("M-2");
     terminal.wait_for("Fault: claude down");
     terminal.say("two");
