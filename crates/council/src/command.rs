@@ -134,6 +134,8 @@ mod tests {
         assert_eq!(read("/retry"), Some(Typed::Retry(None)));
         assert_eq!(read("/retry all"), Some(Typed::Retry(None)));
         assert_eq!(read("/retry Claude"), Some(Typed::Retry(Some("Claude".to_owned()))));
+        assert_eq!(read("/quit"), Some(Typed::Quit));
+        assert_eq!(read("/export"), Some(Typed::Export(None)));
         assert_eq!(read("/export my notes.md"), Some(Typed::Export(Some("my notes.md".to_owned()))));
         let model = ("claude".to_owned(), Some("haiku".to_owned()));
         assert_eq!(read("/model claude haiku"), Some(Typed::Model(Some(model))));
@@ -147,6 +149,14 @@ mod tests {
         let models = vec!["sonnet".to_owned(), "haiku".to_owned()];
         let members = [("claude".to_owned(), models), ("Codex".to_owned(), Vec::new())];
         let check = |line, expected: &[&str]| assert_eq!(complete(line, &members, 0), expected);
+        for (name, ..) in COMMANDS {
+            let lengths = 2..=name.len();
+            for typed in lengths.map(|length| &name[..length]) {
+                let found = complete(typed, &members, 0);
+                assert!(found.iter().any(|line| line.trim_end() == name), "{typed}: {found:?}");
+                assert!(found.iter().all(|line| line.starts_with(typed)), "{typed}: {found:?}");
+            }
+        }
         check("/m", &["/members", "/model "]);
         check("/retry ", &["/retry claude", "/retry Codex", "/retry all"]);
         check("/retry c", &["/retry claude", "/retry Codex"]);

@@ -63,6 +63,8 @@ pub struct Setup {
     pub seed: u64,
     /// How much has been said before, in bytes: a conversation may be resumed.
     pub bytes_said: usize,
+    /// What the person said before and nobody has heard yet.
+    pub waiting: VecDeque<String>,
 }
 
 /// What the coordinator is told.
@@ -128,6 +130,8 @@ pub enum Action {
     Call(Call),
     /// Show this and save it.
     Log(Entry),
+    /// Save this: the person said it, and it waits for its round, where it is logged.
+    Waits(String),
     /// Write this to the decision log; its time is the driver's to fill in.
     Record(Box<Record>),
     /// Write this to the metrics, where they are kept.
@@ -216,7 +220,7 @@ impl Coordinator {
             questions: VecDeque::new(),
             nudged: false,
             agreed: VecDeque::new(),
-            waiting: VecDeque::new(),
+            waiting: setup.waiting.clone(),
             calls: 0,
             turns: 0,
             bytes_said: setup.bytes_said,
@@ -303,7 +307,15 @@ impl Coordinator {
         if self.waiting.len() == WAITING_MAX {
             return self.note(words::too_many_waiting(WAITING_MAX));
         }
+        if self.floor.is_some() {
+            self.out.push(Action::Waits(text.clone()));
+        }
         self.waiting.push_back(text);
+    }
+
+    /// Whether one more message can wait for its round.
+    pub fn takes_more(&self) -> bool {
+        self.waiting.len() < WAITING_MAX
     }
 
     /// Moves on until nothing can be done before something happens.

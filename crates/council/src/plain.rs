@@ -35,7 +35,8 @@ impl Plain<'_> {
                 return Ok(());
             }
             let shown = tokio::select! {
-                line = lines.recv(), if open => match line {
+                // What cannot be taken yet stays where it is: a pipe waits.
+                line = lines.recv(), if open && room.coordinator().takes_more() => match line {
                     Some(line) => match obey(room, &line, self.chaos.as_mut()) {
                         Done::Shown(entries) => entries,
                         Done::Aside(text) => {

@@ -3,7 +3,7 @@
 //! A front end asks [`Room::happening`] for what is next, hands in what the person does with [`Room::tell`], and shows the
 //! entries both return. Everything is saved before it is shown.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -117,6 +117,8 @@ pub struct Room {
     save_failed: bool,
     /// The model that served each member last, in this session or, where it was resumed, before.
     last_good: Vec<(String, String)>,
+    /// What happened when it opened, and is still to be shown.
+    unshown: Vec<Entry>,
 }
 
 impl Room {
@@ -132,7 +134,7 @@ impl Room {
             Some(Resume::Id(id)) => Some(id),
             None => None,
         };
-        let (session, transcript, id, last_good) = match resume {
+        let (session, transcript, id, last_good, waiting) = match resume {
             Some(id) => {
                 let (session, recorded) = SessionFile::resume(&folder, &id, now)?;
                 let mut transcript = Transcript::default();
@@ -141,22 +143,23 @@ impl Room {
                 if let Some(text) = missing(&recorded.head, &members) {
                     transcript.add(&Entry::Note { text }, now);
                 }
-                (session, transcript, id, recorded.last_good)
+                (session, transcript, id, recorded.last_good, recorded.waiting)
             }
             None => {
                 let id = format!("{:x}", now.as_millis());
                 let head = head(&id, now, &members);
-                (SessionFile::create(&folder, head)?, Transcript::default(), id, Vec::new())
+                (SessionFile::create(&folder, head)?, Transcript::default(), id, Vec::new(), VecDeque::new())
             }
         };
         let metrics = metrics.map(|path| open_metrics(&path)).transpose()?;
         let (reporter, reports) = mpsc::channel(REPORTS_MAX);
         let policy = Arc::clone(&council.policy);
         let id: Arc<str> = id.into();
-        let coordinator = Coordinator::new(setup(&snapshot.config, members, &policy, &id, transcript.bytes()));
+        let setup = setup(&snapshot.config, members, &policy, &id, transcript.bytes());
+        let coordinator = Coordinator::new(Setup { waiting, ..setup });
         let checking = Some(tokio::spawn(health::check(Arc::clone(&engine), coordinator.first_endpoints(), folder)));
         let (tools, connecting) = connect(tools, tool_limit);
-        Ok(Self {
+        let mut room = Self {
             engine,
             policy,
             coordinator,
@@ -172,7 +175,11 @@ impl Room {
             call: None,
             save_failed: false,
             last_good,
-        })
+            unshown: Vec::new(),
+        };
+        // What was said and not heard is heard now.
+        room.unshown = room.tell(Event::Tick);
+        Ok(room)
     }
 
     /// Tells the coordinator something and performs what it wants; what is to be shown comes back.
@@ -182,11 +189,12 @@ impl Room {
             self.end_call();
         }
         let actions = self.coordinator.handle(event, now);
-        let mut shown = Vec::new();
+        let mut shown = std::mem::take(&mut self.unshown);
         for action in actions {
             match action {
                 Action::Call(call) => self.call(call),
                 Action::Log(entry) => self.keep(entry, &mut shown),
+                Action::Waits(text) => self.session.waits(text, self.engine.clock().wall()),
                 Action::Record(mut record) => {
                     record.time = self.engine.clock().wall();
                     self.engine.record(*record);
@@ -215,6 +223,9 @@ impl Room {
 
     /// Waits for the next thing to happen. Safe to drop while it waits.
     pub async fn happening(&mut self) -> Vec<Entry> {
+        if !self.unshown.is_empty() {
+            return std::mem::take(&mut self.unshown);
+        }
         let wake = self.coordinator.wake();
         let clock = *self.engine.clock();
         let sleep = async {
@@ -439,6 +450,7 @@ fn setup(config: &Config, members: Vec<Member>, policy: &Arc<Policy>, id: &Arc<s
         session: Arc::new(world::Session::new(paying.usd_micros_per_session)),
         seed: fastrand::u64(..),
         bytes_said,
+        waiting: VecDeque::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! whole answer, like everything the person says, is synced, so that it survives the machine's. Words of an answer
 //! are written a sentence at a time: a kill in mid-answer loses the unfinished sentence at most.
 
+use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,10 @@ struct Line<T> {
 enum About {
     Session(Head),
     Resumed,
+    /// The person said this while somebody spoke. It is logged when its round begins.
+    Waits {
+        text: String,
+    },
     /// The model that served a member last: for looking into what keeps failing.
     LastGood {
         member: String,
@@ -127,6 +132,8 @@ pub(crate) struct Recorded {
     pub(crate) entries: Vec<(Timestamp, Entry)>,
     /// The model that served each member last.
     pub(crate) last_good: Vec<(String, String)>,
+    /// What the person said and nobody has heard yet.
+    pub(crate) waiting: VecDeque<String>,
 }
 
 #[derive(Debug)]
@@ -211,6 +218,11 @@ impl SessionFile {
         self.write(time, entry.clone(), sync);
     }
 
+    /// Saves what the person said while somebody spoke.
+    pub(crate) fn waits(&mut self, text: String, time: Timestamp) {
+        self.write(time, About::Waits { text }, true);
+    }
+
     /// Saves which model served a member last.
     pub(crate) fn served(&mut self, member: &str, model: &str, time: Timestamp) {
         let (member, model) = (member.to_owned(), model.to_owned());
@@ -283,14 +295,24 @@ fn read(file: &File) -> io::Result<Option<Recorded>> {
     let mut lines = BufReader::new(file.take(FILE_BYTES_MAX)).split(b'\n');
     let Some(first) = lines.next().transpose()? else { return Ok(None) };
     let Ok(Line { what: About::Session(head), .. }) = serde_json::from_slice(&first) else { return Ok(None) };
-    let mut recorded = Recorded { head, entries: Vec::new(), last_good: Vec::new() };
+    let mut recorded = Recorded { head, entries: Vec::new(), last_good: Vec::new(), waiting: VecDeque::new() };
     for line in lines {
         let line = line?;
         if let Ok(Line { time, what }) = serde_json::from_slice::<Line<Entry>>(&line) {
+            // Messages are heard in the order in which they were said.
+            if let Entry::Person { text } = &what {
+                recorded.waiting.pop_front_if(|waiting| waiting == text);
+            }
             recorded.entries.push((time, what));
-        } else if let Ok(Line { what: About::LastGood { member, model }, .. }) = serde_json::from_slice(&line) {
-            recorded.last_good.retain(|(known, _)| *known != member);
-            recorded.last_good.push((member, model));
+            continue;
+        }
+        match serde_json::from_slice::<Line<About>>(&line).map(|line| line.what) {
+            Ok(About::LastGood { member, model }) => {
+                recorded.last_good.retain(|(known, _)| *known != member);
+                recorded.last_good.push((member, model));
+            }
+            Ok(About::Waits { text }) => recorded.waiting.push_back(text),
+            Ok(About::Session(_) | About::Resumed) | Err(_) => {}
         }
     }
     Ok(Some(recorded))
@@ -383,6 +405,26 @@ mod tests {
         drop(session);
         let (_, recorded) = SessionFile::resume(&folder, "a1", time).unwrap();
         assert_eq!(recorded.entries.len(), 6);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_waits_is_kept_until_it_is_heard() {
+        let folder = folder("waits");
+        let time = Timestamp::from_millis(7);
+        let mut session = SessionFile::create(&folder, head("a1")).unwrap();
+        session.add(&Entry::Person { text: "again".to_owned() }, time);
+        for text in ["again", "and", "again"] {
+            session.waits(text.to_owned(), time);
+        }
+        session.add(&Entry::Person { text: "again".to_owned() }, time);
+        drop(session);
+        let (mut session, recorded) = SessionFile::resume(&folder, "a1", time).unwrap();
+        assert_eq!(recorded.waiting, ["and", "again"]);
+        session.add(&Entry::Person { text: "and".to_owned() }, time);
+        drop(session);
+        let (_, recorded) = SessionFile::resume(&folder, "a1", time).unwrap();
+        assert_eq!(recorded.waiting, ["again"]);
         fs::remove_dir_all(folder).unwrap();
     }
 

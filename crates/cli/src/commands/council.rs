@@ -68,7 +68,7 @@ async fn hold(args: &CouncilArgs, sources: &SourceArgs) -> anyhow::Result<ExitCo
         talk(&format!("warning: no decision log: {problem:#}"));
     }
     let folder = decisions::state_folder(&environment).context("neither XDG_STATE_HOME nor HOME names a folder")?;
-    let mut room = open(args, config, folder.join("council"))?;
+    let mut room = open(args, config, folder.join(if args.fake { "council-fake" } else { "council" }))?;
     let chaos = stage.as_ref().map(fake::Stage::chaos);
     let plain = args.plain || !io::stdout().is_terminal() || !io::stdin().is_terminal();
     match plain {
@@ -76,7 +76,7 @@ async fn hold(args: &CouncilArgs, sources: &SourceArgs) -> anyhow::Result<ExitCo
         false => steadfast_council::screen::run(&mut room, chaos).await?,
     }
     let Status { active, .. } = room.status();
-    talk(&farewell(&room));
+    talk(&farewell(&room, args.fake));
     Ok(if active > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -134,6 +134,7 @@ fn typed() -> anyhow::Result<Receiver<String>> {
     Ok(lines)
 }
 
-fn farewell(room: &Room) -> String {
-    format!("The session is saved. Go on with it: steadfast council --resume {}", room.id())
+fn farewell(room: &Room, fake: bool) -> String {
+    let fake = if fake { " --fake" } else { "" };
+    format!("The session is saved. Go on with it: steadfast council{fake} --resume {}", room.id())
 }

@@ -44,7 +44,8 @@ fn the_example_of_the_contract_loads_word_for_word() {
     assert_eq!((config.rules[0].status, config.rules[0].kind), (Some(418), FailureKind::Overloaded));
     assert_eq!(config.agents["claude"].command[2], "{task}");
     assert_eq!(config.services["mail"].cooldown, secs(10));
-    assert_eq!(&*config.council.unwrap().members[0].model, "claude-sonnet-4-5");
+    let council = config.council.unwrap();
+    assert_eq!((&*council.members[0].model, council.tool_timeout), ("claude-sonnet-4-5", secs(3)));
     assert_eq!(config.store.unwrap(), Store::Sqlite { path: "steadfast.db".to_owned() });
     let shared = config.shared.unwrap();
     assert_eq!((shared.url.expose(), &*shared.prefix), ("redis://127.0.0.1:6379", "steadfast"));

@@ -38,6 +38,11 @@ pub enum Doing {
         /// Who.
         name: String,
     },
+    /// It failed in the round, the others have spoken, and it is asked again.
+    Again {
+        /// Who.
+        name: String,
+    },
     /// An answer is coming.
     Speaking {
         /// Who.
@@ -94,6 +99,7 @@ impl Coordinator {
         let name = self.seats[turn.seat].member.name.clone();
         match turn.wait_until {
             None if turn.shown_bytes > 0 => Doing::Speaking { name },
+            None if turn.was_out && !turn.fell_back => Doing::Again { name },
             None => Doing::Thinking { name },
             Some(at) => {
                 let retry = turn.decision.and_then(|decision| match decision.reason {
@@ -129,6 +135,7 @@ impl Status {
         match &self.doing {
             Doing::Idle => String::new(),
             Doing::Thinking { name } => format!("{name} is thinking…"),
+            Doing::Again { name } => format!("Retrying failed speakers… ({name})"),
             Doing::Speaking { name } => format!("{name} is speaking…"),
             Doing::Retrying { name, at, retry } => {
                 let mut words = format!("⚠ {name} error, retrying in {}s…", seconds(now, *at));

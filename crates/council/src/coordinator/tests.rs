@@ -60,6 +60,7 @@ fn setup(members: &[(&str, &str)]) -> Setup {
         session: Arc::new(Session::new(None)),
         seed: 1,
         bytes_said: 0,
+        waiting: VecDeque::new(),
     }
 }
 
@@ -70,6 +71,8 @@ struct Script {
     call: Option<u64>,
     status: String,
     told: String,
+    /// What was written to the metrics.
+    measured: String,
 }
 
 impl Script {
@@ -84,6 +87,7 @@ impl Script {
             call: None,
             status: String::new(),
             told: String::new(),
+            measured: String::new(),
         }
     }
 
@@ -166,7 +170,12 @@ impl Script {
                 Action::Log(Entry::Lost) => "lost".to_owned(),
                 Action::Log(Entry::Stopped) => "stopped".to_owned(),
                 Action::Log(Entry::Note { text }) => format!("note {}", text.lines().next().unwrap_or_default()),
-                Action::Record(_) | Action::Measure(_) => continue,
+                Action::Waits(text) => format!("waits: {text}"),
+                Action::Measure(metric) => {
+                    self.measure(&metric);
+                    continue;
+                }
+                Action::Record(_) => continue,
             };
             self.line(&line);
         }
@@ -178,6 +187,18 @@ impl Script {
             self.status.clone_from(&status);
             self.line(&format!("status {status}"));
         }
+    }
+
+    /// Everything but how long it took.
+    fn measure(&mut self, metric: &Metric) {
+        let Metric { event, ai_id, attempt, error_type, duration_ms, primary_model, fallback_model, reason } = metric;
+        assert_eq!(duration_ms.is_some(), error_type.is_some(), "{metric:?}");
+        let mut parts = vec![(*event).to_owned(), ai_id.clone()];
+        parts.extend(attempt.map(|attempt| attempt.to_string()));
+        parts.extend(error_type.map(|kind| kind.as_str().to_owned()));
+        parts.extend(primary_model.iter().chain(fallback_model).cloned());
+        parts.extend(reason.iter().map(|reason| format!("({reason})")));
+        _ = writeln!(self.measured, "{}", parts.join(" "));
     }
 
     fn line(&mut self, line: &str) {

@@ -2,7 +2,15 @@
 
 use std::process::{Command, Output};
 
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Color;
+use steadfast_core::time::Instant;
+
 use super::Screen;
+use super::editor::Editor;
+use super::view::{self, Seat, View};
+use crate::coordinator::{Doing, Status};
 
 /// Set where this test runs itself in a terminal.
 const INSIDE: &str = "STEADFAST_TEST_PANIC";
@@ -32,6 +40,54 @@ fn a_panic_can_be_read_and_leaves_the_terminal_as_it_was() {
     assert!(shown.contains("this is read"), "{shown}");
     assert!(shown.contains(" icanon ") && shown.contains(" echo "), "{shown}");
     assert_eq!(String::from_utf8(state.stdout).unwrap(), "0 0\n");
+}
+
+/// An empty council of three with this status, drawn.
+fn drawn(status: &Status) -> TestBackend {
+    let seats = ["claude", "gemini", "grok"].map(|name| Seat { name: name.to_owned(), offline: false });
+    let view = View {
+        items: Vec::new(),
+        seats: &seats,
+        status,
+        now: Instant::from_millis(0),
+        editor: &Editor::default(),
+        scroll: 0,
+        faults: &[],
+        beat: 0,
+        colours: true,
+        hint: None,
+    };
+    let mut terminal = Terminal::new(TestBackend::new(60, 6)).unwrap();
+    terminal.draw(|frame| _ = view::draw(frame, &view)).unwrap();
+    terminal.backend().clone()
+}
+
+fn status(retries: u32, warning: bool) -> Status {
+    Status { doing: Doing::Idle, asking: None, active: 3, all: 3, retries, warning, waiting: 0 }
+}
+
+#[test]
+fn many_retries_are_a_warning_in_the_status_bar() {
+    for (retries, warning, words) in
+        [(19, false, " 19 retries · 3/3 members"), (20, true, " ⚠ 20 retries · 3/3 members")]
+    {
+        let shown = drawn(&status(retries, warning)).to_string();
+        let bar = shown.lines().find(|line| line.contains("your turn")).unwrap();
+        assert!(bar.contains(words), "{shown}");
+        assert_eq!(bar.contains('⚠'), warning, "{shown}");
+    }
+}
+
+#[test]
+fn members_are_told_apart_by_their_colours() {
+    let backend = drawn(&status(0, false));
+    let colour = |mark: &str| -> Color {
+        let cells = backend.buffer().content();
+        cells.iter().find(|cell| cell.symbol() == mark).unwrap().fg
+    };
+    let colours = ["◆", "●", "▲"].map(colour);
+    assert!(!colours.contains(&Color::Reset), "{colours:?}");
+    assert!(colours[0] != colours[1] && colours[1] != colours[2] && colours[0] != colours[2], "{colours:?}");
 }
 
 fn tmux(socket: &str, arguments: &[&str]) -> Output {

@@ -184,7 +184,8 @@ impl View<'_> {
         let mut right = self.status.members_words();
         if self.status.retries > 0 {
             let retries = if self.status.retries == 1 { "retry" } else { "retries" };
-            right = format!("{} {retries} · {right}", self.status.retries);
+            let warning = if self.status.warning { "⚠ " } else { "" };
+            right = format!("{warning}{} {retries} · {right}", self.status.retries);
         }
         if self.status.waiting > 0 {
             right = format!("{} waiting · {right}", self.status.waiting);

@@ -34,15 +34,21 @@ const WORDS: [[&str; 3]; 3] = [
     ],
 ];
 
+/// As the policy `council` does, with half of its waits: a newcomer wants to see every level, and has no provider to spare.
+const STEPS: &str = r#"default = [{ retry = 3, base = "500ms", cap = "2s", jitter = 0 }, "defer", "ask", "degrade"]"#;
+
 /// Member, model, and the script it plays.
 type Trouble = (&'static str, &'static str, &'static str);
+
+/// An answer that breaks off behind its ninth word.
+const CUT: &str = "cut=9 text=\"Let me think about this carefully. There are two things to keep apart.\" delay=40ms";
 
 /// The faults that can be played: what a person reads, and which scripts the models play.
 const FAULTS: [(&str, &[Trouble]); 6] = [
     ("hiccup: claude fails twice", &[("claude", "claude-sonnet-4-5", "status=503 x2")]),
     ("claude down", &[("claude", "claude-sonnet-4-5", "100%: status=529")]),
     ("grok down", &[("grok", "grok-4", "100%: status=500")]),
-    ("cut: claude breaks off in mid-answer", &[("claude", "claude-sonnet-4-5", "cut=9")]),
+    ("cut: claude breaks off in mid-answer", &[("claude", "claude-sonnet-4-5", CUT)]),
     (
         "all down",
         &[
@@ -72,7 +78,8 @@ impl Stage {
 
     /// A council of these members, as a person would write it.
     pub(super) fn config(&self) -> anyhow::Result<Config> {
-        let mut text = String::from("[council]\nmembers = [\"claude\", \"gemini\", \"grok\"]\n");
+        let mut text = String::from("[council]\nmembers = [\"claude\", \"gemini\", \"grok\"]\npolicy = \"fake\"\n");
+        text += &format!("[policies.fake]\nextends = \"council\"\n[policies.fake.on]\n{STEPS}\n");
         for (name, dialect, vendor, model, fallback) in MEMBERS {
             let url = self.fake.endpoint_url(name);
             text += &format!("[council.member.{name}]\nmodel = {model:?}\nfallback = [{fallback:?}]\n");

@@ -24,8 +24,9 @@ fn a_network_that_goes_in_mid_turn_and_comes_back_is_retried() {
 #[test]
 fn a_member_that_fails_in_mid_round_is_skipped_and_retried_after_the_round() {
     let terminal = Terminal::open(80, 40, QUICK);
-    terminal.script("claude", "status=503 x4; ok text=\"late but here\"");
+    terminal.script("claude", "status=503 x4; ok text=\"late but here\" first=3s");
     terminal.say("hello");
+    terminal.wait_for("Retrying failed speakers… (claude)");
     terminal.wait_for("✨ claude rejoined the council: welcome back!");
     terminal.wait_for_my_turn();
     terminal.in_order(&[
@@ -97,6 +98,18 @@ fn an_accepted_fallback_speaks_with_the_other_model() {
     terminal.wait_for("claude: claude-sonnet-4-5, claude-haiku-4-5 (now)");
     terminal.enter("/yes");
     terminal.wait_for("Nothing is asked.");
+    // What served it last is kept, and every session begins with its own model all the same.
+    terminal.wait_for_saved(r#""event":"last_good","member":"claude","model":"claude-haiku-4-5""#);
+    terminal.enter("/quit");
+    terminal.wait_for("ended with 0");
+    terminal.start_again(&format!("council --resume {}", terminal.session_id()));
+    terminal.enter("/members");
+    terminal.wait_for("claude  claude-sonnet-4-5  here, last served by claude-haiku-4-5");
+    terminal.script("claude", "ok text=\"sonnet again\"");
+    terminal.start_again("council");
+    terminal.say("anew");
+    terminal.wait_for_my_turn();
+    terminal.in_order(&["❯ you anew", "◆ claude claude-sonnet-4-5 sonnet again", "I am grok."]);
 }
 
 /// "Fail all AIs: verify total failure error message"; nothing is lost, and they come back.
@@ -111,8 +124,13 @@ fn when_all_fail_the_session_pauses_and_names_the_next_steps() {
     terminal.in_order(&[
         "⚠ All council members offline. Session paused; nothing is lost.",
         "Possible causes:",
+        "- the network connection",
+        "- an outage at the providers",
+        "- API keys that are not valid",
         "Next steps:",
-        "/retry all to reconnect",
+        "1. Check your connection; `steadfast doctor` checks keys and endpoints",
+        "2. Type /retry all to reconnect",
+        "3. Type /export to save your work, or /quit and resume later",
         "0/3 members",
     ]);
     terminal.script("grok", "ok text=\"I am back\"");

@@ -1,7 +1,7 @@
 //! The council as plain lines, through pipes.
 
 use super::stage::pipe;
-use super::{QUICK, Stage};
+use super::{QUICK, Stage, Terminal};
 use crate::Folder;
 
 #[test]
@@ -51,6 +51,11 @@ fn the_fake_council_speaks_into_a_pipe() {
     assert_eq!(speakers[..2], ["you", "claude (claude-sonnet-4-5)"], "{}", told.stdout);
     assert!(told.stdout.lines().count() == 4 && !told.stdout.contains('\u{1b}'), "{}", told.stdout);
     assert_eq!(told.code, 0);
+    // It is gone on with as it was begun, and is no session of the person's own council.
+    let (_, id) = told.stderr.split_once("Go on with it: steadfast council --fake --resume ").expect(&told.stderr);
+    let again = pipe(&folder, &["council", "--fake", "--resume", id.trim()], "");
+    assert_eq!((again.code, &*again.stdout), (0, ""), "{}", again.stderr);
+    assert!(!folder.0.join(".local/state/steadfast/council").exists());
 }
 
 #[test]
@@ -87,6 +92,16 @@ fn a_pipe_to_nobody_ends_with_a_failure_and_goes_on_later() {
     assert!(heard.contains("hello") && heard.contains("again"), "{heard}");
 }
 
+/// More lines than may wait for their round: the pipe waits, and none is dropped.
+#[test]
+fn a_pipe_of_many_lines_has_each_of_them_answered() {
+    let stage = Stage::with(&["claude"], QUICK, "");
+    let lines: String = (1..=70).map(|number| format!("line {number}\n")).collect();
+    let told = stage.pipe(&lines);
+    let expected = (1..=70).map(|number| format!("you: line {number}\nclaude (claude-sonnet-4-5): I am claude.\n"));
+    assert_eq!(told.stdout, expected.collect::<String>());
+}
+
 #[test]
 fn without_members_there_is_an_example_to_copy() {
     let folder = Folder::new();
@@ -94,4 +109,43 @@ fn without_members_there_is_an_example_to_copy() {
     let told = pipe(&folder, &["council"], "");
     assert!(told.stderr.contains("[council]\nmembers = "), "{}", told.stderr);
     assert_eq!(told.code, 1);
+}
+
+/// Lines in a terminal, as a screen reader wants them: nothing is drawn, and what broke off is marked.
+#[test]
+fn plain_lines_in_a_terminal_take_no_screen_and_mark_what_was_lost() {
+    let stage = Stage::with(&["claude"], QUICK, "");
+    stage.script("claude", "cut=3 text=\"a b c d e f g h\"; ok text=\"a b c d e f g h\"");
+    let terminal = Terminal::start(stage, (80, 24), "council --plain", &[]);
+    terminal.wait_for("Type to speak with the council");
+    terminal.enter("hello");
+    terminal.wait_for("claude (claude-sonnet-4-5): a b c d e f g h\n");
+    terminal.in_order(&[
+        "hello",
+        "claude (claude-sonnet-4-5): a b",
+        "[Connection lost mid-response]",
+        "a b c d e f g h",
+    ]);
+    assert!(!terminal.is_taken());
+    terminal.enter("/quit");
+    terminal.wait_for("ended with 0");
+    terminal.start_again("council");
+    assert!(terminal.is_taken(), "without --plain it is");
+}
+
+/// A check names who does not answer and decides nothing; who answered is not asked again at once.
+#[test]
+fn health_checks_are_told_and_kept_and_everybody_is_tried_all_the_same() {
+    let stage = Stage::new(QUICK);
+    stage.fake.script("claude", "100%: status=500").unwrap();
+    stage.script("claude", "ok text=\"I am claude.\" first=3s");
+    for run in 1..=2 {
+        let told = stage.pipe("hello\n");
+        let named = "(claude did not pass its health check: server error. It will be tried all the same.)";
+        assert_eq!(told.stdout.matches("health check").count(), 1, "{}", told.stdout);
+        assert!(told.stdout.contains(named), "{}", told.stdout);
+        assert!(told.stdout.contains("I am claude.\n"), "{}", told.stdout);
+        assert_eq!(["claude", "gemini", "grok"].map(|name| stage.asked(name, "GET")), [run, 1, 1]);
+        assert_eq!(stage.asked("claude", "POST"), run);
+    }
 }

@@ -26,6 +26,28 @@ fn a_kill_in_mid_answer_loses_the_unfinished_sentence_at_most() {
     }
 }
 
+/// What is said while somebody speaks is nobody's to lose, however the council ends.
+#[test]
+fn a_message_that_waits_survives_a_kill_and_is_answered() {
+    let terminal = Terminal::open(80, 60, QUICK);
+    terminal.script("claude", "ok text=\"one two three four\" delay=60s; ok text=\"an answer to it\"");
+    terminal.say("first");
+    terminal.wait_for("claude is speaking");
+    terminal.enter("second");
+    terminal.enter("third");
+    terminal.wait_for("2 waiting");
+    terminal.wait_for_saved("\"third\"");
+    terminal.kill();
+    terminal.start_again("council --resume");
+    terminal.wait_for_my_turn();
+    terminal.in_order(&["❯ you first", "❯ you second", "an answer to it", "I am grok.", "❯ you third", "I am grok."]);
+    terminal.enter("/quit");
+    terminal.wait_for("ended with 0");
+    terminal.start_again("council --resume");
+    terminal.wait_for_my_turn();
+    assert_eq!(terminal.screen().matches("second").count(), 1, "{}", terminal.screen());
+}
+
 #[test]
 fn a_conversation_is_exported_as_people_and_as_programs_read_it() {
     let terminal = Terminal::open(80, 24, QUICK);
@@ -36,6 +58,12 @@ fn a_conversation_is_exported_as_people_and_as_programs_read_it() {
     terminal.wait_for("Saved to my notes.md");
     terminal.enter("/export notes.JSON");
     terminal.wait_for("Saved to notes.JSON");
+    terminal.enter("/export");
+    terminal.wait_for("Saved to council-");
+    let files = std::fs::read_dir(&terminal.folder.0).unwrap().map(|file| file.unwrap().file_name());
+    let named = files.filter_map(|name| name.into_string().ok()).find(|name| name.starts_with("council-")).unwrap();
+    assert_eq!(named, format!("council-{}.md", terminal.session_id()));
+    assert!(terminal.folder.read(&named).contains("I am gemini."));
     terminal.enter("/export no/such/folder.md");
     terminal.wait_for("Cannot save to no/such/folder.md");
     let text = terminal.folder.read("my notes.md");

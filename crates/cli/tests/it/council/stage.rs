@@ -54,6 +54,26 @@ impl Stage {
         self.fake.script_model(name, model, script).unwrap();
     }
 
+    /// The lines of every session so far.
+    pub(super) fn session(&self) -> String {
+        let folder = self.folder.0.join(".local/state/steadfast/council");
+        let files = std::fs::read_dir(folder).into_iter().flatten().map(|file| file.unwrap().path());
+        let sessions = files.filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+        sessions.map(|file| std::fs::read_to_string(file).unwrap()).collect()
+    }
+
+    /// The name of the only session, or of one of them.
+    pub(super) fn session_id(&self) -> String {
+        let head: serde_json::Value = serde_json::from_str(self.session().lines().next().unwrap()).unwrap();
+        head["id"].as_str().unwrap().to_owned()
+    }
+
+    /// How often a member's endpoint was asked in this way.
+    pub(super) fn asked(&self, name: &str, method: &str) -> usize {
+        let requests = self.fake.requests();
+        requests.iter().filter(|request| request.endpoint == name && request.method == method).count()
+    }
+
     pub(super) fn network_away(&self) {
         self.runtime.block_on(async {
             self.fake.stop_listening().await;

@@ -35,6 +35,13 @@ impl Terminal {
 
     /// Starts `steadfast` with these arguments and more of an environment.
     pub(super) fn show(stage: Stage, (width, height): (u32, u32), arguments: &str, more: &[&str]) -> Self {
+        let terminal = Self::start(stage, (width, height), arguments, more);
+        terminal.wait_for("the council:");
+        terminal
+    }
+
+    /// The same, whatever it says first.
+    pub(super) fn start(stage: Stage, (width, height): (u32, u32), arguments: &str, more: &[&str]) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let socket = format!("steadfast-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let home = format!("HOME={}", stage.folder.0.display());
@@ -44,7 +51,6 @@ impl Terminal {
         let terminal = Self { stage, socket, environment };
         let (width, height) = (width.to_string(), height.to_string());
         terminal.run(&["new-session", "-d", "-x", &width, "-y", &height], arguments);
-        terminal.wait_for("the council:");
         terminal
     }
 
@@ -122,6 +128,11 @@ impl Terminal {
         screen.lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 
+    /// Whether the whole screen was taken, as editors do.
+    pub(super) fn is_taken(&self) -> bool {
+        self.tmux(&["display-message", "-p", "#{alternate_on}"]).trim() == "1"
+    }
+
     /// The same with its colours, as a terminal is told them.
     pub(super) fn coloured_screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-e"])
@@ -141,6 +152,16 @@ impl Terminal {
                 return;
             }
             assert!(Instant::now() < deadline, "`{what}` does not come:\n{screen}");
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Waits until the session file holds this.
+    #[track_caller]
+    pub(super) fn wait_for_saved(&self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.stage.session().contains(text) {
+            assert!(Instant::now() < deadline, "`{text}` is not saved:\n{}", self.stage.session());
             std::thread::sleep(POLL);
         }
     }

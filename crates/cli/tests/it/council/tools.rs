@@ -1,7 +1,10 @@
 //! Tools that work, hang, die and flood: whatever they do, the member answers.
 
+use serde_json::Value;
+
 use super::{QUICK, Stage};
 use crate::Transcript;
+use crate::serve::Server;
 
 /// An MCP server with a tool for everything that can happen.
 const SERVER: &str = r#"
@@ -67,7 +70,25 @@ fn two_turns(tool: &str, limit: &str) -> (Stage, Transcript) {
 
 /// How often claude was asked to answer.
 fn asked(stage: &Stage) -> usize {
-    stage.fake.requests().iter().filter(|request| request.endpoint == "claude" && request.method == "POST").count()
+    stage.asked("claude", "POST")
+}
+
+/// What claude was told of the tools it had called, each time it was told.
+fn results(stage: &Stage) -> Vec<String> {
+    let requests = stage.fake.requests();
+    let bodies = requests.iter().filter(|request| request.endpoint == "claude" && request.method == "POST");
+    let mut results = Vec::new();
+    for body in bodies.map(|request| serde_json::from_slice::<Value>(&request.body).unwrap()) {
+        let messages = body["messages"].as_array().into_iter().flatten();
+        let parts = messages.flat_map(|message| message["content"].as_array().into_iter().flatten());
+        for part in parts.filter(|part| part["type"] == "tool_result") {
+            results.push(match &part["content"] {
+                Value::Array(texts) => texts.iter().filter_map(|text| text["text"].as_str()).collect(),
+                text => text.as_str().unwrap_or_default().to_owned(),
+            });
+        }
+    }
+    results
 }
 
 #[test]
@@ -76,15 +97,14 @@ fn what_a_tool_gives_is_told_to_the_member() {
     let (stage, told) = two_turns("look", "30s");
     assert!(!told.stdout.contains(NOTICE), "{}", told.stdout);
     assert_eq!(asked(&stage), 4, "each turn with a call and an answer");
-    let requests = stage.fake.requests();
-    let seen = requests.iter().filter(|request| String::from_utf8_lossy(&request.body).contains("a red door"));
-    assert_eq!(seen.count(), 2);
+    assert_eq!(results(&stage), ["a red door", "a red door"]);
 }
 
 #[test]
 fn a_tool_that_hangs_is_told_once_and_the_member_answers_without_it() {
-    let (_, told) = two_turns("hang", "2s");
+    let (stage, told) = two_turns("hang", "2s");
     assert_eq!(told.stdout.matches(NOTICE).count(), 1, "{}", told.stdout);
+    assert_eq!(results(&stage), ["", ""], "it is told that nothing came, once a turn");
 }
 
 #[test]
@@ -92,6 +112,7 @@ fn a_tool_that_dies_or_floods_is_told_once_and_the_member_answers_without_it() {
     for tool in ["die", "flood"] {
         let (stage, told) = two_turns(tool, "30s");
         assert_eq!(told.stdout.matches(NOTICE).count(), 1, "{}", told.stdout);
+        assert_eq!(results(&stage), ["", ""], "{tool}");
         assert_eq!(asked(&stage), 4, "{tool}: it is there again in the second turn");
     }
 }
@@ -130,4 +151,21 @@ fn a_server_that_was_late_is_not_waited_for_again_in_the_turn() {
     let (calls, told) = called_in_pairs("mute", "4s");
     assert_eq!(calls, 2, "in the first round alone");
     assert_eq!(told.stdout.matches(NOTICE).count(), 1, "{}", told.stdout);
+}
+
+/// A server that was not written for these tests: `steadfast mcp`, beside a running gateway.
+#[test]
+fn a_member_asks_the_gateway_about_itself_over_mcp() {
+    let stage = Stage::with(&["claude"], QUICK, "");
+    let gateway = Server::start(&stage.folder, &[], &[]);
+    let command = [env!("CARGO_BIN_EXE_steadfast"), "mcp", "--url", &format!("http://{}", gateway.address())];
+    let config = stage.folder.read("steadfast.toml");
+    let tools = format!("tool_timeout = \"30s\"\n[council.tools.steadfast]\ncommand = {command:?}\n[policies.quick]");
+    stage.folder.write("steadfast.toml", &config.replacen("[policies.quick]", &tools, 1));
+    stage.script("claude", "ok call=which_models_are_healthy words=2");
+    let told = stage.pipe("hello\n");
+    assert!(told.stdout.contains("claude (claude-sonnet-4-5): word-1 word-2\n"), "{}", told.stdout);
+    assert!(!told.stdout.contains(NOTICE), "{}", told.stdout);
+    let results = results(&stage);
+    assert!(results.len() == 1 && results[0].contains("claude-sonnet-4-5: can be asked"), "{results:?}");
 }

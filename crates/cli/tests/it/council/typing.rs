@@ -140,7 +140,7 @@ fn a_newcomer_sees_a_fault_and_how_it_is_mended() {
     terminal.key("Enter");
     terminal.wait_for("Fault: hiccup: claude fails twice");
     terminal.say("hello");
-    terminal.wait_for("⚠ claude error, retrying in 2s… (retry 2/3)");
+    terminal.wait_for("⚠ claude error, retrying in 1s… (retry 2/3)");
     terminal.wait_for("claude is speaking");
     terminal.key("M-3");
     terminal.wait_for("Fault: grok down");
@@ -150,4 +150,35 @@ fn a_newcomer_sees_a_fault_and_how_it_is_mended() {
     terminal.wait_for_my_turn();
     terminal.in_order(&["◆ claude", "● gemini", "▲ grok", "3/3 members"]);
     terminal.assert_lacks("skipped");
+}
+
+/// The other faults of `--fake`, each to its end.
+#[test]
+fn a_newcomer_sees_every_level_and_the_way_back() {
+    let terminal = Terminal::show(Stage::new(QUICK), (120, 60), "council --fake", &[]);
+    terminal.key("M-4");
+    terminal.wait_for("Fault: cut: claude breaks off in mid-answer");
+    terminal.say("one");
+    terminal.wait_for("[Connection lost mid-response]");
+    terminal.wait_for_my_turn();
+    terminal.in_order(&["Let me think", "[Connection lost mid-response]", "◆ claude", "Let me think"]);
+    terminal.in_order(&["[Connection lost mid-response]", "● gemini", "▲ grok", "3/3 members"]);
+    terminal.key("M-2");
+    terminal.wait_for("Fault: claude down");
+    terminal.say("two");
+    terminal.wait_for("(claude skipped due to error, will retry after round)");
+    terminal.wait_for("Route to claude-haiku-4-5? /yes or /no");
+    terminal.enter("/no");
+    terminal.wait_for("2/3 members");
+    terminal.key("M-5");
+    terminal.wait_for("Fault: all down");
+    terminal.say("three");
+    terminal.wait_for("Route to gemini-2.5-flash? /yes or /no");
+    terminal.enter("/no");
+    terminal.wait_for("⚠ Session paused: all members offline. /retry all or /quit");
+    terminal.key("M-6");
+    terminal.wait_for("Fault: all well");
+    terminal.enter("/retry all");
+    terminal.wait_for("✨ grok rejoined the council");
+    terminal.wait_for("3/3 members");
 }

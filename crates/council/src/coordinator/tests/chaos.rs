@@ -34,6 +34,7 @@ struct Story {
 }
 
 struct Chaos {
+    seed: u64,
     script: Script,
     rng: fastrand::Rng,
     faults: bool,
@@ -41,11 +42,16 @@ struct Chaos {
     stories: Vec<Story>,
     asked_about: Option<usize>,
     offline: usize,
+    /// Losses of a voice that nothing excused beforehand, so that its story was looked at.
+    judged: usize,
+    /// How often each member has finished since the person's last message, and who need not have.
+    ends: [usize; 3],
+    excused: [bool; 3],
 }
 
 #[test]
 fn a_thousand_rounds_lose_no_voice_and_leave_no_question_open() {
-    let mut offline = 0;
+    let (mut offline, mut judged) = (0, 0);
     for seed in 0..COUNCILS {
         let mut chaos = Chaos::new(seed);
         for _ in 0..ROUNDS {
@@ -53,9 +59,11 @@ fn a_thousand_rounds_lose_no_voice_and_leave_no_question_open() {
         }
         chaos.settle();
         offline += chaos.offline;
+        judged += chaos.judged;
         chaos.recover();
     }
     assert!(offline > 50, "the faults were too kind to show anything: {offline}");
+    assert!(judged > 50, "too few losses were looked at: {judged} of {offline}");
 }
 
 impl Chaos {
@@ -63,7 +71,19 @@ impl Chaos {
         let script = Script::new();
         let stories = vec![Story::default(); 3];
         let rng = fastrand::Rng::with_seed(seed);
-        Self { script, rng, faults: true, speaker: 0, stories, asked_about: None, offline: 0 }
+        Self {
+            seed,
+            script,
+            rng,
+            faults: true,
+            speaker: 0,
+            stories,
+            asked_about: None,
+            offline: 0,
+            judged: 0,
+            ends: [0; 3],
+            excused: [false; 3],
+        }
     }
 
     /// One message of the person, and whatever happens until everybody has had a turn.
@@ -71,11 +91,19 @@ impl Chaos {
         self.play("say go on");
         for _ in 0..2_000 {
             if self.script.council.is_idle() {
-                return;
+                return self.all_were_heard();
             }
             self.step();
         }
-        panic!("no end to this round: {:?}", self.script.council.status());
+        panic!("seed {}: no end to this round: {:?}", self.seed, self.script.council.status());
+    }
+
+    /// Whoever is here has finished since the last message, was stopped, or was asked about.
+    fn all_were_heard(&self) {
+        for (seat, (member, presence)) in self.script.council.members().enumerate() {
+            let heard = self.ends[seat] > 0 || self.excused[seat] || *presence != Presence::Here;
+            assert!(heard, "seed {}: {} was passed over", self.seed, member.name);
+        }
     }
 
     fn step(&mut self) {
@@ -94,7 +122,8 @@ impl Chaos {
             _ => {}
         }
         if self.script.call.is_none() {
-            let wake = self.script.council.wake().expect("a deadlock: nothing runs and nothing is waited for");
+            let wake = self.script.council.wake();
+            let wake = wake.unwrap_or_else(|| panic!("seed {}: nothing runs and nothing is waited for", self.seed));
             let time = wake.since(self.script.now).as_secs() + 1;
             return self.play(&format!("wait {time}"));
         }
@@ -143,6 +172,16 @@ impl Chaos {
         let spent = told.contains("has used all of its") || self.script.council.status().retries >= 30;
         for line in told.lines() {
             let Some((_, line)) = line.split_once("s ") else { continue };
+            if line.starts_with("person: ") {
+                self.ends = [0; 3];
+                self.excused = [false; 3];
+                // Whom a question is open about is not in this round.
+                self.script.council.questions.iter().for_each(|turn| self.excused[turn.seat] = true);
+            } else if line == "ends" {
+                self.ends[self.speaker] += 1;
+            } else if line == "stopped" {
+                self.excused[self.speaker] = true;
+            }
             let seat = ["claude", "gemini", "grok"].iter().position(|name| {
                 line.contains(&format!("{name} with"))
                     || line.contains(&format!(" {name} "))
@@ -158,7 +197,10 @@ impl Chaos {
                 self.stories[seat].deferred = true;
             } else if line.contains("Route to") && line.starts_with("note") {
                 self.stories[seat].asked = true;
+                self.excused[seat] = true;
                 self.asked_about = Some(seat);
+            } else if line.contains("was stopped before") {
+                self.excused[seat] = true;
             } else if line.contains(" offline (") || line.contains("still unavailable") {
                 self.offline += 1;
                 self.justified(seat, spent, line);
@@ -167,17 +209,21 @@ impl Chaos {
     }
 
     /// A voice is lost only when its policy knew no other way.
-    fn justified(&self, seat: usize, spent: bool, line: &str) {
-        let story = &self.stories[seat];
+    fn justified(&mut self, seat: usize, spent: bool, line: &str) {
+        let (seed, story) = (self.seed, &self.stories[seat]);
         let refused = line.contains("none of its endpoints");
         if story.last == "invalid_request" || spent || refused {
             return;
         }
+        self.judged += 1;
         let has_fallback = seat < 2 && story.last != "quota_exhausted";
-        assert!(story.asked || !has_fallback || quota_is_out(self, seat), "nobody was asked: {story:?} {line}");
+        assert!(
+            story.asked || !has_fallback || quota_is_out(self, seat),
+            "seed {seed}: nobody was asked: {story:?} {line}"
+        );
         let retried = !["auth_error", "model_unavailable", "quota_exhausted", "content_filter"].contains(&&*story.last);
         if retried && !story.agreed {
-            assert!(story.retried >= 4, "given up too early: {story:?} {line}");
+            assert!(story.retried >= 4, "seed {seed}: given up too early: {story:?} {line}");
         }
     }
 
@@ -194,8 +240,9 @@ impl Chaos {
             }
         }
         let status = self.script.council.status();
-        assert!(self.script.council.is_idle(), "something stays open: {status:?}");
-        assert_eq!(status.asking, None);
+        assert!(self.script.council.is_idle(), "seed {}: something stays open: {status:?}", self.seed);
+        assert_eq!(status.asking, None, "seed {}", self.seed);
+        self.all_were_heard();
     }
 
     /// Providers are well again: everybody comes back.
@@ -208,7 +255,8 @@ impl Chaos {
             }
         }
         let status = self.script.council.status();
-        assert_eq!((status.active, status.doing), (3, Doing::Idle));
+        assert_eq!((status.active, status.doing), (3, Doing::Idle), "seed {}", self.seed);
+        assert_eq!(self.ends, [1; 3], "seed {}: each answers once", self.seed);
     }
 }
 

@@ -17,6 +17,7 @@ fn members_speak_in_rotation_and_the_next_message_waits_for_its_round() {
          0s ends
          0s call gemini with pro (first)
          0s status gemini is thinking… [3/3 members]
+         0s waits: more
          0s gemini begins
          0s well
          0s status gemini is speaking… [3/3 members]
@@ -375,6 +376,72 @@ fn a_person_may_stop_an_answer_and_the_round_goes_on() {
 fn silent_tools_are_told_once_a_session() {
     let told = Script::new().play("say hello; tool; tool; ok; tool");
     assert_eq!(told.matches("Some tools did not answer").count(), 1, "{told}");
+}
+
+#[test]
+fn everything_that_befalls_a_member_is_measured() {
+    let mut script = Script::new();
+    script.play("say hello; fail auth_error; fail auth_error; tool; ok; yes; ok; no");
+    script.play(
+        "say next; fail auth_error; ok; wait 60; say more; fail timeout; fail timeout; fail timeout; fail timeout",
+    );
+    script.play("retry grok; ok");
+    check(
+        &script.measured,
+        "failed claude auth_error
+         fallback_asked claude sonnet haiku
+         failed gemini auth_error
+         tool_timeout tools
+         fallback_accepted claude sonnet haiku
+         fallback_asked gemini pro flash
+         recovered claude
+         fallback_declined gemini pro flash
+         degraded gemini (its fallback was declined)
+         failed claude auth_error
+         fallback_asked claude haiku sonnet
+         fallback_timeout claude
+         degraded claude (nobody answered)
+         retry_attempt grok 1 timeout
+         retry_attempt grok 2 timeout
+         retry_attempt grok 3 timeout
+         failed grok timeout
+         degraded grok (timeout)
+         paused all
+         retry_command grok
+         recovered grok",
+    );
+    let mut script = Script::new();
+    script.play(&format!("say hello; {} ok; ok; ok", level_one()));
+    let expected = "failed claude server_error\nskipped claude\nrecovered claude\n";
+    assert!(script.measured.ends_with(expected), "{}", script.measured);
+}
+
+#[test]
+fn whoever_failed_in_the_round_is_named_while_it_is_asked_again() {
+    let told = Script::new().play(&format!("say hello; {} ok; ok; fail timeout; ok", level_one()));
+    let after = told.split_once("grok begins").map(|(_, after)| after).unwrap_or_default();
+    let status = after.lines().filter_map(|line| line.split_once("status ")).map(|(_, status)| status);
+    check(
+        &status.collect::<Vec<_>>().join("\n"),
+        "grok is speaking… [3/3 members]
+         Retrying failed speakers… (claude) [3/3 members]
+         ⚠ claude error, retrying in 1s… (retry 1/3) [3/3 members]
+         Retrying failed speakers… (claude) [3/3 members]
+         claude is speaking… [3/3 members]
+         [3/3 members]",
+    );
+}
+
+#[test]
+fn what_waited_when_a_session_ended_is_heard_when_it_goes_on() {
+    let mut script = Script::new();
+    let waiting = ["and then?".to_owned(), "why?".to_owned()].into();
+    script.council = Coordinator::new(Setup { waiting, ..setup(&[("claude", "sonnet")]) });
+    script.tell(Event::Tick);
+    let told = script.play("ok; ok");
+    let said: Vec<&str> = told.lines().filter(|line| line.contains("person") || line.contains("waits")).collect();
+    assert_eq!(said, ["0s person: and then?", "0s person: why?"], "{told}");
+    assert!(script.council.is_idle());
 }
 
 #[test]
