@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test that cannot go on should stop, and says why")]
 
+mod analytics;
 mod child;
 mod contract;
 mod export;
@@ -12,3 +13,4 @@ mod story;
 mod tasks;
 #[path = "../../examples/load/traffic.rs"]
 mod traffic;
+mod watch;
