@@ -14,6 +14,7 @@ mod serve;
 mod setup;
 mod shared;
 mod simulate;
+mod store;
 mod tls;
 mod watch;
 mod why;
