@@ -61,7 +61,8 @@ async fn audit(db: &Database) -> Result<Audit, Error> {
                 CAST(sum(CASE WHEN session IS NOT NULL THEN failures END) AS BIGINT) AS session_failures FROM requests";
     let sums = "SELECT CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(failures) AS BIGINT) AS failures, \
                 CAST(sum(events) AS BIGINT) AS events FROM rollups WHERE project = '' AND grain = $1 AND dimension = $2";
-    let sessions = "SELECT CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(failures) AS BIGINT) AS failures FROM sessions";
+    let sessions =
+        "SELECT CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(failures) AS BIGINT) AS failures FROM sessions";
     let one = async |sql: &'static str, values| {
         let row = db.row(sql, values).await?;
         row.ok_or_else(|| Error::Unreadable("a count returned no row".to_owned()))

@@ -176,7 +176,9 @@ async fn step(
     }
     let sql = match kept.is_empty() {
         true => format!("SELECT * {look} LIMIT {}", limit + 1),
-        false => format!("SELECT * FROM (SELECT * {look} LIMIT {LOOK_MAX}) AS s {} {ORDER} LIMIT {}", kept.sql(), limit + 1),
+        false => {
+            format!("SELECT * FROM (SELECT * {look} LIMIT {LOOK_MAX}) AS s {} {ORDER} LIMIT {}", kept.sql(), limit + 1)
+        }
     };
     let is_whole = kept.is_empty();
     let rows = db.rows(sql, kept.values).await?;

@@ -156,7 +156,7 @@ fn top_shows_a_retry_that_waits() {
     };
     assert!(told.contains("1 requests under way, 1 wait for their next attempt"), "{told}");
     let line = told.lines().find(|line| line.contains("waits ")).unwrap_or_default();
-    assert!(line.contains("claude-one") && line.contains("1/2") && line.ends_with("after server_error"), "{told}");
+    assert!(line.contains("claude-one") && line.contains("1/8") && line.ends_with("after server_error"), "{told}");
 }
 
 #[test]

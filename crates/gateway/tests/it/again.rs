@@ -64,7 +64,8 @@ async fn a_text_alone_becomes_a_list_with_the_note_behind_it() {
 async fn an_edited_body_is_sent_as_it_stands() {
     let stage = Stage::usual("").await;
     fail(&stage, "/v1/messages", &Speaks::Messages.body(false)).await;
-    let edited = json!({ "model": "claude-two", "max_tokens": 7, "messages": [{ "role": "user", "content": "other" }] });
+    let edited =
+        json!({ "model": "claude-two", "max_tokens": 7, "messages": [{ "role": "user", "content": "other" }] });
     let asked = json!({ "body": edited, "withErrorContext": true, "error": "not told" });
     let answer = send(&stage, Method::POST, PATH, asked).await;
     assert_eq!((answer.status.as_u16(), answer.header("x-steadfast-model")), (200, "claude-two"), "{}", answer.text());
@@ -75,9 +76,10 @@ async fn an_edited_body_is_sent_as_it_stands() {
 async fn a_stream_is_tried_again_as_a_stream() {
     let stage = Stage::usual("").await;
     fail(&stage, "/v1/messages", &Speaks::Messages.body(true)).await;
-    stage.script("a", "stall@3");
+    stage.script("a", "stall=3");
     let mut answer = stage.open(ask(Method::POST, PATH, Some(&json!({})))).await;
-    assert_eq!((answer.status().as_u16(), &answer.headers()["content-type"]), (200, &"text/event-stream".parse().unwrap()));
+    let format = answer.headers()["content-type"].to_str().unwrap();
+    assert!(answer.status() == 200 && format.starts_with("text/event-stream"), "{} {format}", answer.status());
     let mut heard = String::new();
     while !heard.contains("word-2") {
         let frame = tokio::time::timeout(crate::harness::LIMIT, answer.body_mut().frame());

@@ -281,7 +281,7 @@ async fn an_estimate_is_what_a_turn_costs_and_what_the_budget_cannot_bear_is_not
     let estimate = send(&stage, Method::POST, path, json!({})).await.json();
     let tokens = |name: &str| estimate["tokens_per_turn"][name].as_u64().unwrap();
     // A dollar for a million tokens, and five.
-    let turn = tokens("input") + tokens("output");
+    let turn = tokens("input_tokens") + tokens("output_tokens");
     assert!(turn > 0, "{estimate}");
     assert_eq!((&estimate["from_usd_micros"], &estimate["to_usd_micros"]), (&turn.into(), &(5 * turn).into()));
     assert_eq!((&estimate["percent"], &estimate["affordable"]), (&400.into(), &true.into()), "{estimate}");
@@ -294,19 +294,25 @@ async fn an_estimate_is_what_a_turn_costs_and_what_the_budget_cannot_bear_is_not
     assert_eq!((&estimate["left_usd_micros"], &estimate["affordable"]), (&turn.into(), &false.into()), "{estimate}");
     refused(&send(&stage, Method::POST, path, json!({ "confirm": true })).await, 409, "over_budget");
     assert_eq!(get(&stage, "/api/sessions/s1/escalations").await.json()["items"], json!([]));
+    assert_eq!(send(&stage, Method::PUT, "/api/projects/default/budget", json!({})).await.status, 200);
     assert_eq!(stage.send(ask_in_s1()).await.header("x-steadfast-model"), "claude-one");
 }
 
 #[tokio::test]
 async fn a_climb_of_the_policy_is_among_the_sessions_escalations() {
-    let stage = Stage::usual(LADDER).await;
+    let more = "[models.large]\nvendor = \"anthropic\"\nendpoints = [\"b\"]\ncontext_window = 1000000\n\
+                [models.small]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\ncontext_window = 200000\n\
+                [ladders]\nx = [\"small\", \"large\"]";
+    let stage = Stage::usual(more).await;
     stage.script("a", "context");
-    let answer = stage.send(with(Speaks::Messages.request(false), "x-steadfast-session", "s1")).await;
-    assert_eq!(answer.header("x-steadfast-model"), "claude-big", "{}", answer.text());
+    let mut body = Speaks::Messages.body(false);
+    body["model"] = "small".into();
+    let answer = stage.send(with(post("/v1/messages", &body), "x-steadfast-session", "s1")).await;
+    assert_eq!(answer.header("x-steadfast-model"), "large", "{}", answer.text());
     settle(&stage).await;
     let listed = get(&stage, "/api/sessions/s1/escalations").await.json();
     let [climb] = &listed["items"].as_array().unwrap()[..] else { panic!("{listed}") };
-    assert_eq!((&climb["fromModel"], &climb["toModel"]), (&"claude-one".into(), &"claude-big".into()), "{climb}");
+    assert_eq!((&climb["fromModel"], &climb["toModel"]), (&"small".into(), &"large".into()), "{climb}");
     assert_eq!((&climb["reason"], &climb["state"]), (&"context_limit".into(), &"climbed".into()), "{climb}");
 }
 

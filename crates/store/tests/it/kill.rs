@@ -43,5 +43,8 @@ async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
         (requests, in_sessions, failures) = (audit.requests, audit.in_sessions, audit.session_failures);
         store.close().await;
     }
-    assert!(requests > 0 && in_sessions > 0 && failures > 0, "some of it is written: {requests} {in_sessions} {failures}");
+    assert!(
+        requests > 0 && in_sessions > 0 && failures > 0,
+        "some of it is written: {requests} {in_sessions} {failures}"
+    );
 }

@@ -7,6 +7,7 @@ mod child;
 mod contract;
 mod export;
 mod faults;
+mod heard;
 mod kill;
 mod old;
 mod story;

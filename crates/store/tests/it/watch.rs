@@ -6,7 +6,9 @@ use steadfast_core::kind::FailureKind;
 use steadfast_core::record::{Climb, Event, Record};
 use steadfast_core::time::Timestamp;
 use steadfast_stage::{Folder, Postgres};
-use steadfast_store::{Address, AlertFilter, Escalation, Expected, Filter, Options, Paging, Range, SessionFilter, Store};
+use steadfast_store::{
+    Address, AlertFilter, Escalation, Expected, Filter, Options, Paging, Range, SessionFilter, Store,
+};
 
 use crate::contract::{contract, feed, open};
 use crate::story::{NOON, Story, alert, breaker, place};
@@ -162,7 +164,8 @@ async fn old_rows_go(address: Address) {
         breaker("a", "open", now),
     ];
     feed(&store, batch).await;
-    let climb = Escalation { session: "old".to_owned(), time: old, state: "climbed".to_owned(), ..Escalation::default() };
+    let climb =
+        Escalation { session: "old".to_owned(), time: old, state: "climbed".to_owned(), ..Escalation::default() };
     store.escalate(climb).await.unwrap();
     store.put("setting", "kept", serde_json::json!(1), Expected::Nothing).await.unwrap();
     assert_eq!(counts(&store, now).await, "2 2 2 open+over 2 1 2");
