@@ -40,7 +40,14 @@ pub(crate) use contract;
 
 /// Keeps everything: stories are told of fixed days, however late it is.
 pub(crate) fn open(address: Address) -> Store {
-    Store::open(Options::new(address, 36_500)).unwrap()
+    keeping(address, 36_500)
+}
+
+/// Keeps what happened for so many days.
+pub(crate) fn keeping(address: Address, days: u32) -> Store {
+    // Before any store says something: a line that was said to nobody may be said to nobody for good.
+    crate::heard::listen();
+    Store::open(Options::new(address, days)).unwrap()
 }
 
 pub(crate) async fn feed(store: &Store, records: Vec<Record>) {

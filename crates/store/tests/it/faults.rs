@@ -6,17 +6,14 @@ use std::time::{Duration, Instant};
 
 use sqlx::{Connection as _, Executor as _};
 use steadfast_stage::{Folder, Postgres};
-use steadfast_store::{Address, Error, Expected, Options, PutError, Store};
+use steadfast_store::{Address, Error, Expected, PutError, Store};
 
 use crate::child::Writing;
+use crate::contract::open;
 use crate::heard;
 use crate::story::{NOON, Story};
 
 const PATIENCE: Duration = Duration::from_secs(20);
-
-fn open(address: Address) -> Store {
-    Store::open(Options::new(address, 30)).unwrap()
-}
 
 fn feed(store: &Store, from: i64, count: i64) {
     for number in from..from + count {
@@ -147,7 +144,6 @@ async fn a_server_that_is_not_there_at_the_start_is_found_later() {
 
 #[tokio::test]
 async fn what_does_not_fit_in_memory_is_lost_counted_and_told_when_the_store_is_back() {
-    heard::listen();
     let folder = Folder::new();
     std::fs::write(folder.join("in-the-way"), "").unwrap();
     let store = open(Address::sqlite(folder.join("in-the-way/store.db").display().to_string()));
@@ -172,7 +168,6 @@ async fn what_does_not_fit_in_memory_is_lost_counted_and_told_when_the_store_is_
 
 #[tokio::test]
 async fn what_comes_faster_than_the_store_takes_it_is_told_although_the_database_answers() {
-    heard::listen();
     let folder = Folder::new();
     let store = open(Address::sqlite(folder.join("store.db").display().to_string()));
     feed(&store, 0, 10);

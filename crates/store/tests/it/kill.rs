@@ -6,9 +6,10 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use steadfast_stage::Folder;
-use steadfast_store::{Address, Options, Store};
+use steadfast_store::Address;
 
 use crate::child::Writing;
+use crate::contract::keeping;
 
 const KILLS: u32 = 5;
 
@@ -27,7 +28,7 @@ async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
         let said: Vec<String> = first.into_iter().chain(writing.kill()).collect();
         assert!(!said.is_empty(), "round {round}: it said nothing");
 
-        let store = Store::open(Options::new(Address::sqlite(&file), 30)).unwrap();
+        let store = keeping(Address::sqlite(&file), 30);
         for line in &said {
             let words: Vec<&str> = line.trim_end_matches(';').split(' ').collect();
             let ["ok", name, version, number, _] = words[..] else { panic!("round {round}: {line}") };

@@ -6,11 +6,9 @@ use steadfast_core::kind::FailureKind;
 use steadfast_core::record::{Climb, Event, Record};
 use steadfast_core::time::Timestamp;
 use steadfast_stage::{Folder, Postgres};
-use steadfast_store::{
-    Address, AlertFilter, Escalation, Expected, Filter, Options, Paging, Range, SessionFilter, Store,
-};
+use steadfast_store::{Address, AlertFilter, Escalation, Expected, Filter, Paging, Range, SessionFilter, Store};
 
-use crate::contract::{contract, feed, open};
+use crate::contract::{contract, feed, keeping, open};
 use crate::story::{NOON, Story, alert, breaker, place};
 
 const HOUR: i64 = 60 * 60 * 1000;
@@ -171,7 +169,7 @@ async fn old_rows_go(address: Address) {
     assert_eq!(counts(&store, now).await, "2 2 2 open+over 2 1 2");
     store.close().await;
 
-    let store = Store::open(Options::new(address, 30)).unwrap();
+    let store = keeping(address, 30);
     let wanted = "1 1 1 open 1 0 1";
     let deadline = Instant::now() + Duration::from_secs(20);
     while counts(&store, now).await != wanted {
