@@ -108,16 +108,33 @@ impl Control {
         let exports = Arc::new(Semaphore::new(EXPORTS_MAX));
         let (stored, seen) = (Mutex::default(), tokio::sync::Mutex::new(0));
         let control = Self(Arc::new(Inner { parts, pulse, readers, exports, started, stored, seen }));
-        if let Err(error) = control.catch_up().await {
-            tracing::warn!(%error, "what was stored through the control API is not in force yet");
-        }
-        if let Err(error) = control.resume_spending().await {
-            tracing::warn!(%error, "what was spent today is not known yet: budgets begin anew until it is");
-            tokio::spawn(resume_later(Arc::downgrade(&control.0)));
-        }
+        control.store().watch_from(started.as_millis());
+        control.take_up().await;
         tokio::spawn(follow(Arc::downgrade(&control.0)));
         tokio::spawn(forget_climbs(Arc::downgrade(&control.0), climbs));
         control
+    }
+
+    /// Takes up what is stored and what was spent. A store that is away has said so itself, once, and everything is
+    /// taken up when it is back.
+    async fn take_up(&self) {
+        let caught_up = self.catch_up().await;
+        let is_away = self.store().health().trouble.is_some();
+        let resumed = match is_away {
+            true => Err(steadfast_store::Error::Away(String::new())),
+            false => self.resume_spending().await,
+        };
+        match (&caught_up, &resumed) {
+            (Ok(()), Ok(())) => {}
+            _ if is_away => tracing::info!(
+                "until the store is back, what was stored through the control API is not in force and budgets begin anew"
+            ),
+            (Err(error), _) => tracing::warn!(%error, "what was stored through the control API is not in force yet"),
+            (_, Err(error)) => tracing::warn!(%error, "what was spent today is not known yet: budgets begin anew"),
+        }
+        if resumed.is_err() {
+            tokio::spawn(resume_later(Arc::downgrade(&self.0)));
+        }
     }
 
     /// Goes on from what each project has spent today: a restart is no new day. Where replicas share what they spend,

@@ -13,16 +13,22 @@ struct Conversation<'a> {
     messages: &'a RawValue,
 }
 
-/// The request with one more message of the user at its end; `None` where it has no list to add to.
+/// The request with one more message of the user at its end; `None` where it has no list to add to. An input that is
+/// a text alone becomes the first message of a list.
 pub fn with_note(format: Format, body: &[u8], note: &str) -> Option<Vec<u8>> {
     let conversation: Conversation<'_> = serde_json::from_slice(body).ok()?;
     let list = conversation.messages.get();
-    let inside = list.strip_prefix('[')?.strip_suffix(']')?;
-    let end = list.as_ptr() as usize - body.as_ptr() as usize + list.len() - 1;
+    let start = list.as_ptr() as usize - body.as_ptr() as usize;
+    let end = start + list.len() - 1;
     let message = match format {
         Format::Chat | Format::Messages | Format::Responses => json!({ "role": "user", "content": note }),
         Format::Gemini => json!({ "role": "user", "parts": [{ "text": note }] }),
     };
+    if format == Format::Responses && list.starts_with('"') {
+        let first = format!("[{{\"role\":\"user\",\"content\":{list}}},{message}]");
+        return Some([&body[..start], first.as_bytes(), &body[end + 1..]].concat());
+    }
+    let inside = list.strip_prefix('[')?.strip_suffix(']')?;
     let comma = if inside.trim().is_empty() { "" } else { "," };
     Some([&body[..end], comma.as_bytes(), message.to_string().as_bytes(), &body[end..]].concat())
 }
@@ -57,8 +63,17 @@ mod tests {
     }
 
     #[test]
+    fn a_text_alone_becomes_the_first_message() {
+        check(
+            Format::Responses,
+            r#"{"input": "say \"hi\"","x": 1.0}"#,
+            r#"{"input": [{"role":"user","content":"say \"hi\""},{"content":"mind the \"gap\"","role":"user"}],"x": 1.0}"#,
+        );
+    }
+
+    #[test]
     fn what_has_no_list_is_left_alone() {
-        assert_eq!(with_note(Format::Responses, br#"{"input":"hi"}"#, "n"), None);
+        assert_eq!(with_note(Format::Chat, br#"{"messages":"hi"}"#, "n"), None);
         assert_eq!(with_note(Format::Chat, b"{}", "n"), None);
         assert_eq!(with_note(Format::Chat, b"no", "n"), None);
     }

@@ -164,6 +164,31 @@ mod tests {
     }
 
     #[test]
+    fn failures_are_told_in_a_row_of_a_project_and_as_a_rate_and_so_is_their_end() {
+        let mut alerts = Alerts::default();
+        let requests = (1..=12).map(|number| failing(&format!("r{number}"), FailureKind::ServerError));
+        let begun: Vec<String> = requests.flat_map(|batch| told(&mut alerts, &batch)).collect();
+        let expected = [
+            "raised: every model in the chain of `sonnet` failed",
+            "raised: 6 failures of `sonnet` in a row",
+            "raised: 10 failures of the project `acme` in 5 minutes",
+            "raised: 100 % of the requests for `sonnet` could not be served by it in the last hour",
+        ];
+        assert_eq!(begun, expected, "each once");
+        let mut served = failing("r13", FailureKind::ServerError);
+        served.remove(1);
+        served.insert(1, Record { target: Some(place("sonnet")), ..record(Event::Success, "r13") });
+        let over = ["resolved: `sonnet` serves again", "resolved: requests for `sonnet` are served again"];
+        assert_eq!(told(&mut alerts, &served), over);
+        let mut pass = |minutes: i64| {
+            let told = alerts.look(&[], Timestamp::from_millis(1_000 + minutes * 60_000));
+            told.into_iter().map(|record| record.reason.unwrap().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(pass(6), ["the project `acme` meets few failures again"]);
+        assert_eq!(pass(120), ["`sonnet` serves most of its requests again"]);
+    }
+
+    #[test]
     fn what_is_wrong_with_a_request_concerns_nobody_else() {
         let mut alerts = Alerts::default();
         for number in 0..30 {

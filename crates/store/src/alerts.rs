@@ -1,12 +1,17 @@
 //! Alerts from when they are raised to when they are resolved, and changes of breakers.
 
+use std::sync::atomic::Ordering;
+
 use serde::Serialize;
 use steadfast_core::record::Record;
 
 use crate::Store;
-use crate::db::{Database, Row, Tx, args};
+use crate::db::{Database, Durability, Row, Tx, args};
 use crate::error::Error;
 use crate::page::{Conditions, Cursor, Page, Paging};
+
+/// Where replicas share a database, another one may still watch over what was raised this shortly before.
+const OTHERS_WATCH_MS: i64 = 60 * 60 * 1000;
 
 /// Something a person should know, or should have known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -111,6 +116,12 @@ impl BreakerChange {
 }
 
 impl Store {
+    /// Whoever watches begins at this moment. What was raised before and is open ends with it: those who would have
+    /// said that it is over are gone. Written as soon as the database is reached.
+    pub fn watch_from(&self, moment: i64) {
+        self.shared().watched_from.store(moment, Ordering::Relaxed);
+    }
+
     /// Alerts, newest first.
     pub async fn alerts(&self, filter: AlertFilter, paging: Paging) -> Result<Page<Alert>, Error> {
         self.run(move |db| async move { alerts(&db, filter, &paging).await }).await
@@ -173,6 +184,17 @@ async fn breaker_changes(
             request: row.get("request")?,
         })
     })
+}
+
+/// Ends what was raised before this moment and is open.
+pub(crate) async fn end_what_was_left(db: &Database, moment: i64) -> Result<(), Error> {
+    let mut tx = db.begin(Durability::Process).await?;
+    let before = match tx {
+        Tx::Sqlite(_) => moment,
+        Tx::Postgres(_) => moment - OTHERS_WATCH_MS,
+    };
+    tx.execute("UPDATE alerts SET resolved = $1 WHERE resolved IS NULL AND raised < $2", args![moment, before]).await?;
+    tx.commit().await
 }
 
 /// Makes a page of one row more than it holds.

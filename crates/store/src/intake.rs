@@ -1,7 +1,7 @@
 //! What lies between those who feed the store and the thread that writes.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,7 +47,11 @@ pub(crate) struct Shared {
     pub(crate) work: Notify,
     database: watch::Sender<Option<Arc<Database>>>,
     trouble: Mutex<Option<String>>,
-    pub(crate) lost: AtomicU64,
+    lost: AtomicU64,
+    /// How many of them have been told.
+    told: AtomicU64,
+    /// Since when somebody watches over alerts; 0 where what was left by others has been seen to.
+    pub(crate) watched_from: AtomicI64,
     pub(crate) written: AtomicU64,
     closed: AtomicBool,
     /// Everything that was ever fed is folded.
@@ -83,6 +87,8 @@ impl Shared {
             database: watch::Sender::new(None),
             trouble: Mutex::new(Some("it has not been reached yet".to_owned())),
             lost: AtomicU64::new(0),
+            told: AtomicU64::new(0),
+            watched_from: AtomicI64::new(0),
             written: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             folded_all: AtomicBool::new(false),
@@ -151,12 +157,12 @@ impl Shared {
         items
     }
 
-    /// Everything in the hand is written or lost for good.
+    /// These of what is in the hand are written or lost for good.
     pub(crate) fn done(&self, items: &[Item]) {
         let bytes: usize = items.iter().map(size).sum();
         let mut folded = lock(&self.folded);
         folded.bytes = folded.bytes.saturating_sub(bytes);
-        folded.in_hand = 0;
+        folded.in_hand = folded.in_hand.saturating_sub(items.len());
     }
 
     /// Nothing in the hand could be written.
@@ -208,6 +214,21 @@ impl Shared {
 
     pub(crate) fn lose(&self, events: u64) {
         self.lost.fetch_add(events, Ordering::Relaxed);
+    }
+
+    /// Events that are lost and have not been told.
+    pub(crate) fn untold(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed).saturating_sub(self.told.load(Ordering::Relaxed))
+    }
+
+    /// The same, for whoever tells them.
+    pub(crate) fn tell(&self) -> u64 {
+        let lost = self.lost.load(Ordering::Relaxed);
+        lost.saturating_sub(self.told.swap(lost, Ordering::Relaxed))
+    }
+
+    pub(crate) fn is_troubled(&self) -> bool {
+        lock(&self.trouble).is_some()
     }
 
     pub(crate) fn health(&self) -> Health {

@@ -114,11 +114,13 @@ impl Conditions {
         self.literally(&text.replace('?', &place));
     }
 
-    /// The same with two values for the two `?`.
-    pub(crate) fn and_two(&mut self, text: &str, first: impl Into<Value>, second: impl Into<Value>) {
-        self.values.extend([first.into(), second.into()]);
-        let count = self.values.len();
-        let text = text.replacen('?', &format!("${}", count - 1), 1).replacen('?', &format!("${count}"), 1);
+    /// The same with a value for each `?`.
+    pub(crate) fn and_all<const N: usize>(&mut self, text: &str, values: [Value; N]) {
+        let mut text = text.to_owned();
+        for value in values {
+            self.values.push(value);
+            text = text.replacen('?', &format!("${}", self.values.len()), 1);
+        }
         self.literally(&text);
     }
 

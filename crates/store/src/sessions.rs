@@ -73,6 +73,11 @@ pub struct SessionFilter {
 }
 
 impl SessionSummary {
+    /// Where the list goes on after it.
+    fn place(&self) -> Cursor {
+        Cursor::new([self.last.to_string(), self.session.clone(), self.project.clone()])
+    }
+
     fn read(row: &Row) -> Result<Self, Error> {
         Ok(Self {
             session: row.get("session")?,
@@ -123,31 +128,69 @@ async fn one(db: &Database, session: &str, project: Option<String>) -> Result<Op
     Ok(Some(SessionDetail { summary, escalations }))
 }
 
-/// Rows a page looks at.
-const LOOK_MAX: usize = 10_000;
+/// Rows that one step of a page looks at.
+const LOOK_MAX: usize = 2_000;
 
+/// Steps of one page.
+const STEPS_MAX: usize = 5;
+
+/// Newest first. Several may have done something in the same millisecond, in several projects under one name.
+const ORDER: &str = "ORDER BY last DESC, session, project";
+
+/// A page looks at a bounded number of sessions, as one of requests does; where they are looked through first, it is
+/// short and says where to go on.
 async fn sessions(db: &Database, filter: SessionFilter, paging: &Paging) -> Result<Page<SessionSummary>, Error> {
-    let mut looked_at = Conditions::default();
-    looked_at.and_some("project = ?", filter.project);
-    if let Some(after) = &paging.after {
-        // Several sessions may have done something in the same millisecond.
-        looked_at.and("last <= ?", after.number(0)?);
-        looked_at.and_two("(last < ? OR session > ?)", after.number(0)?, after.text(1)?);
-    }
     let limit = paging.limit();
-    let look = format!("SELECT * FROM sessions {} ORDER BY last DESC, session LIMIT {LOOK_MAX}", looked_at.sql());
-    let mut kept = Conditions::after(looked_at.values);
-    kept.and_some("client = ?", filter.client);
+    let mut after = paging.after.clone();
+    let mut items = Vec::new();
+    for _ in 0..STEPS_MAX {
+        let (more, next) = step(db, &filter, after.as_ref(), limit - items.len()).await?;
+        items.extend(more);
+        after = next;
+        if after.is_none() || items.len() == limit {
+            break;
+        }
+    }
+    Ok(Page { items, next: after })
+}
+
+/// Some sessions that fit, and where to go on; none after the last.
+async fn step(
+    db: &Database,
+    filter: &SessionFilter,
+    after: Option<&Cursor>,
+    limit: usize,
+) -> Result<(Vec<SessionSummary>, Option<Cursor>), Error> {
+    let mut looked_at = Conditions::default();
+    looked_at.and_some("project = ?", filter.project.as_deref());
+    if let Some(after) = after {
+        looked_at.and("last <= ?", after.number(0)?);
+        let (last, session, project) = (after.number(0)?, after.text(1)?, after.text(2)?);
+        looked_at.and_all("(last < ? OR (session, project) > (?, ?))", [last.into(), session.into(), project.into()]);
+    }
+    let look = format!("FROM sessions {} {ORDER}", looked_at.sql());
+    let mut kept = Conditions::after(looked_at.values.clone());
+    kept.and_some("client = ?", filter.client.as_deref());
     if filter.failed {
         kept.literally("failures > 0");
     }
     let sql = match kept.is_empty() {
-        true => look.replace(&format!("LIMIT {LOOK_MAX}"), &format!("LIMIT {}", limit + 1)),
-        false => format!("SELECT * FROM ({look}) AS s {} ORDER BY last DESC, session LIMIT {}", kept.sql(), limit + 1),
+        true => format!("SELECT * {look} LIMIT {}", limit + 1),
+        false => {
+            format!("SELECT * FROM (SELECT * {look} LIMIT {LOOK_MAX}) AS s {} {ORDER} LIMIT {}", kept.sql(), limit + 1)
+        }
     };
+    let is_whole = kept.is_empty();
     let rows = db.rows(sql, kept.values).await?;
     let items: Vec<SessionSummary> = rows.iter().take(limit).map(SessionSummary::read).collect::<Result<_, _>>()?;
-    let last = items.last().filter(|_| rows.len() > limit);
-    let next = last.map(|last| Cursor::new([last.last.to_string(), last.session.clone()]));
-    Ok(Page { items, next })
+    let next = match items.last() {
+        Some(last) if rows.len() > limit => Some(last.place()),
+        _ if is_whole => None,
+        _ => {
+            let sql = format!("SELECT * {look} LIMIT 1 OFFSET {}", LOOK_MAX - 1);
+            let end = db.row(sql, looked_at.values).await?;
+            end.map(|row| Ok::<_, Error>(SessionSummary::read(&row)?.place())).transpose()?
+        }
+    };
+    Ok((items, next))
 }

@@ -495,7 +495,7 @@ async fn list(db: &Database, filter: TaskFilter, paging: &Paging) -> Result<Page
     conditions.and_some("label = ?", filter.label);
     if let Some(after) = &paging.after {
         let (created, id) = (after.number(0)?, after.text(1)?.to_owned());
-        conditions.and_two("(created, id) < (?, ?)", created, id);
+        conditions.and_all("(created, id) < (?, ?)", [created.into(), id.into()]);
     }
     let limit = paging.limit();
     let columns = "id, label, project, state, due, created, updated, ended, worker, wanted, attempts, restarts, crashes, \

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use crate::alerts;
 use crate::batch;
 use crate::db::{Database, Durability, args};
 use crate::error::Error;
@@ -44,6 +45,10 @@ const RECONNECT_AFTER: u32 = 5;
 /// How often old rows are looked for, once there are none left.
 const UPKEEP_EVERY: Duration = Duration::from_secs(10 * 60);
 
+/// Losses are over when there are none for this long; those that go on are said all the same.
+const LOSS_OVER: Duration = Duration::from_secs(2);
+const LOSS_LONG: Duration = Duration::from_secs(60);
+
 /// How long the end waits for what is still to be written.
 const END_WITHIN: Duration = Duration::from_secs(5);
 
@@ -77,6 +82,7 @@ async fn keep(shared: Arc<Shared>) {
         let health = shared.health();
         tracing::warn!(store = %shared.options.address, waiting = health.waiting, "the store was closed with requests unwritten");
     }
+    say_lost(&shared);
     if let Ok(db) = shared.database(Duration::ZERO).await {
         db.close().await;
     }
@@ -86,6 +92,7 @@ async fn keep(shared: Arc<Shared>) {
 /// Folds what is fed until the store is closed.
 async fn fold(shared: Arc<Shared>) {
     let mut looked = tokio::time::Instant::now();
+    let mut losses = Losses { untold: 0, since: looked, grew: looked };
     while !shared.is_closed() {
         let _ = timeout(GATHER / 4, shared.work.notified()).await;
         let now = crate::now();
@@ -93,9 +100,43 @@ async fn fold(shared: Arc<Shared>) {
         if looked.elapsed() >= LOOK_EVERY {
             looked = tokio::time::Instant::now();
             shared.look_at_running(now);
+            losses.look(&shared);
         }
     }
     shared.abandon(crate::now());
+}
+
+/// Events that are lost although the database answers: it does not keep up, or refuses them.
+struct Losses {
+    untold: u64,
+    since: tokio::time::Instant,
+    grew: tokio::time::Instant,
+}
+
+impl Losses {
+    /// Says how many were lost, once no more are, or after a minute of it. What is lost while the database is away
+    /// is said when it is back.
+    fn look(&mut self, shared: &Shared) {
+        let (untold, now) = (shared.untold(), tokio::time::Instant::now());
+        if self.untold == 0 {
+            self.since = now;
+        }
+        if untold != self.untold {
+            (self.untold, self.grew) = (untold, now);
+        } else if untold > 0 && !shared.is_troubled() && (now - self.grew >= LOSS_OVER || now - self.since >= LOSS_LONG)
+        {
+            say_lost(shared);
+            self.untold = 0;
+        }
+    }
+}
+
+/// Says what nobody has said yet.
+fn say_lost(shared: &Shared) {
+    let lost = shared.tell();
+    if lost > 0 {
+        tracing::warn!(store = %shared.options.address, lost, "events are lost: the store does not keep up, or refuses them");
+    }
 }
 
 /// The connection and what is known of what it holds.
@@ -107,8 +148,8 @@ struct Link {
     kept_up: Option<tokio::time::Instant>,
     /// Failures in a row.
     failures: u32,
-    /// Events lost when that began.
-    lost_before: u64,
+    /// The database refused something, and has not taken a whole batch since.
+    is_refused: bool,
 }
 
 /// Writes what waits, until the store is closed and nothing waits any more.
@@ -139,13 +180,21 @@ impl Link {
             self.connect(shared).await?;
         }
         let Some(db) = self.database.clone() else { return Ok(()) };
+        let watched_from = shared.watched_from.load(Ordering::Relaxed);
+        if watched_from != 0 {
+            within(alerts::end_what_was_left(&db, watched_from)).await?;
+            shared.watched_from.store(0, Ordering::Relaxed);
+        }
         loop {
             let items = shared.take(BATCH_MAX);
             if items.is_empty() {
                 return self.keep_up(shared, &db).await;
             }
             match within(batch::write(&db, &items, &mut self.known)).await {
-                Ok(()) => self.wrote(shared, &items),
+                Ok(()) => {
+                    self.is_refused = false;
+                    self.wrote(shared, &items);
+                }
                 Err(error) if error.may_pass() => {
                     shared.give_back(items);
                     return Err(error);
@@ -193,7 +242,9 @@ impl Link {
 
     /// One item that the database refuses must not keep the others from it.
     async fn one_by_one(&mut self, shared: &Shared, db: &Database, items: Vec<Item>, why: &Error) -> Result<(), Error> {
-        tracing::error!(store = %shared.options.address, error = %why, "the store refuses events: writing them one by one");
+        if !std::mem::replace(&mut self.is_refused, true) {
+            tracing::error!(store = %shared.options.address, error = %why, "the store refuses events: writing them one by one");
+        }
         let mut items = std::collections::VecDeque::from(items);
         while let Some(item) = items.pop_front() {
             let item = [item];
@@ -219,8 +270,8 @@ impl Link {
             return;
         }
         self.failures = 0;
+        let lost = shared.tell();
         shared.troubled(None);
-        let lost = shared.lost.load(Ordering::Relaxed) - self.lost_before;
         let address = &shared.options.address;
         if lost == 0 {
             tracing::info!(store = %address, "the store is back, nothing was lost");
@@ -232,7 +283,6 @@ impl Link {
     async fn is_troubled(&mut self, shared: &Shared, error: &Error) {
         shared.troubled(Some(error.told().to_owned()));
         if self.failures == 0 {
-            self.lost_before = shared.lost.load(Ordering::Relaxed);
             tracing::warn!(store = %shared.options.address, error = error.told(), "the store is away: events wait in memory, traffic goes on");
         }
         self.failures = self.failures.saturating_add(1);

@@ -15,6 +15,7 @@ mod serve;
 mod setup;
 mod shared;
 mod simulate;
+mod store;
 mod tls;
 mod watch;
 mod why;

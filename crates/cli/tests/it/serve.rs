@@ -49,7 +49,19 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
+        Self::start_through(&[], folder, arguments, environment)
+    }
+
+    /// The same, with these words before the command.
+    pub(crate) fn start_through(
+        before: &[&str],
+        folder: &Folder,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let mut words = before.iter().chain([&env!("CARGO_BIN_EXE_steadfast")]);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words);
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).current_dir(&folder.0);
         command.env_clear().env("HOME", &folder.0).envs(environment.iter().copied());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -74,6 +86,10 @@ impl Server {
 
     pub(crate) fn address(&self) -> &str {
         &self.address
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn said(&self) -> String {

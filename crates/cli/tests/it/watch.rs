@@ -25,8 +25,13 @@ const QUESTION: &str = r#"{"model":"claude-one","max_tokens":9,"messages":[{"rol
 
 /// A gateway whose only endpoint fails twice, and has.
 fn failed() -> (Provider, Folder, Server, String) {
+    failed_with("")
+}
+
+/// The same with more in its file.
+fn failed_with(more: &str) -> (Provider, Folder, Server, String) {
     let (provider, folder) = (Provider::start(), Folder::new());
-    folder.write("steadfast.toml", &CONFIG.replace("FAKE", &provider.fake.url()));
+    folder.write("steadfast.toml", &format!("{}\n{more}", CONFIG.replace("FAKE", &provider.fake.url())));
     let server = Server::start(&folder, &[], &[]);
     provider.script("a", "server_error x2; ok");
     let head = "POST /v1/messages HTTP/1.1\r\nx-steadfast-session: s1\r\nanthropic-version: 2023-06-01\r\n";
@@ -116,6 +121,49 @@ fn top_shows_traffic_breakers_and_failures() {
     assert!(line("alert:").contains("every model in the chain of `claude-one` failed"), "{told:?}");
     let json: Value = serde_json::from_str(&folder.run(&["top", "--json", "--url", &url]).stdout).unwrap();
     assert_eq!(json["now"]["minute"]["failures"], 2, "{json}");
+}
+
+#[test]
+fn what_a_person_forced_open_is_shown_as_such_and_its_model_cannot_be_asked() {
+    let (_provider, folder, server, url) = failed();
+    let word = r#"{"mode":"forced_open","reason":"moving house","seconds":600}"#;
+    let put = server.ask("PUT /api/endpoints/main/override HTTP/1.1\r\ncontent-type: application/json\r\n", word);
+    assert!(put.starts_with("HTTP/1.1 200 "), "{put}");
+    let told = folder.run(&["top", "--once", "--url", &url]);
+    let line = told.stdout.lines().find(|line| line.starts_with("main")).unwrap_or_default();
+    assert!(line.contains("forced_open (a person)"), "{told:?}");
+    let answers = mcp(&folder, &url, &[call(1, "which_models_are_healthy", &json!({}))], |_| true);
+    let text = answers[0]["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("claude-one: cannot be asked, and nobody serves for it"), "{text}");
+    assert!(text.contains("endpoint main: not usable"), "{text}");
+}
+
+#[test]
+fn top_shows_a_retry_that_waits() {
+    let (provider, folder) = (Provider::start(), Folder::new());
+    let config = CONFIG.replace("FAKE", &provider.fake.url()).replace("20ms", "1m");
+    folder.write("steadfast.toml", &config);
+    let server = Server::start(&folder, &[], &[]);
+    provider.script("a", "server_error");
+    let _asking = server.send("POST /v1/messages HTTP/1.1\r\nanthropic-version: 2023-06-01\r\n", QUESTION);
+    let url = format!("http://{}", server.address());
+    let began = Instant::now();
+    let told = loop {
+        let told = folder.run(&["top", "--once", "--url", &url]).stdout;
+        if told.contains("waits ") || began.elapsed() > Duration::from_secs(20) {
+            break told;
+        }
+    };
+    assert!(told.contains("1 requests under way, 1 wait for their next attempt"), "{told}");
+    let line = told.lines().find(|line| line.contains("waits ")).unwrap_or_default();
+    assert!(line.contains("claude-one") && line.contains("1/8") && line.ends_with("after server_error"), "{told}");
+}
+
+#[test]
+fn an_alert_that_could_not_be_told_is_in_the_log() {
+    let (_provider, _folder, server, _) = failed_with("[alerts]\ncommand = [\"sh\", \"-c\", \"exit 7\"]");
+    server.hears("the command for alerts failed");
+    assert!(server.said().contains("exit status: 7"), "{}", server.said());
 }
 
 #[test]

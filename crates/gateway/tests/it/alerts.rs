@@ -17,6 +17,59 @@ async fn take(listener: &TcpListener, status: &str) -> (String, Value) {
     request
 }
 
+/// What another program makes of the signature: time and hex of the HMAC over both.
+fn signed(secret: &str, seconds: &str, body: &str) -> String {
+    let program = "import hmac, sys; print(hmac.new(sys.argv[1].encode(), sys.argv[2].encode(), 'sha256').hexdigest())";
+    let text = format!("{seconds}.{body}");
+    let told = std::process::Command::new("python3").args(["-c", program, secret, &text]).output().unwrap();
+    format!("t={seconds},v1={}", String::from_utf8(told.stdout).unwrap().trim())
+}
+
+/// A stage that posts its alerts, signed, and has something to post.
+async fn signing(hook: &TcpListener) -> Stage {
+    let address = hook.local_addr().unwrap();
+    let alerts = format!("[alerts]\nwebhook = \"http://{address}/hook\"\nsecret = {{ env = \"TEST_TOKEN\" }}");
+    let stage = Stage::new(&format!("{USUAL}\n{alerts}")).await;
+    stage.script("a", "server_error");
+    stage.script("b", "server_error");
+    assert!(stage.send(Speaks::Messages.request(false)).await.status.is_server_error());
+    stage.script("a", "ok");
+    stage.script("b", "ok");
+    stage
+}
+
+#[tokio::test]
+async fn a_post_is_signed_anew_each_time_and_one_that_is_refused_is_not_repeated() {
+    let hook = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let stage = signing(&hook).await;
+    let mut times = Vec::new();
+    for status in ["503 Service Unavailable", "400 Bad Request"] {
+        let (head, body) = take(&hook, status).await;
+        let line = head.lines().find_map(|line| line.strip_prefix("x-steadfast-signature: ")).unwrap().to_owned();
+        let time = line.strip_prefix("t=").unwrap().split(',').next().unwrap().to_owned();
+        assert_eq!(line, signed("admin-token-1234567890", &time, &body.to_string()), "{body}");
+        assert_eq!(body["state"], "raised", "{body}");
+        times.push(time);
+    }
+    assert_ne!(times[0], times[1], "what is repeated is signed with its own time");
+    assert!(stage.send(Speaks::Messages.request(true)).await.status.is_success());
+    let (_, next) = take(&hook, "200 OK").await;
+    assert_eq!(next["state"], "resolved", "the one that was refused is not posted again");
+}
+
+#[tokio::test]
+async fn an_alert_that_nobody_takes_is_given_up_after_five_posts() {
+    let hook = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let stage = signing(&hook).await;
+    assert!(stage.send(Speaks::Messages.request(true)).await.status.is_success());
+    for post in 1..=5 {
+        let (_, body) = take(&hook, "500 Internal Server Error").await;
+        assert_eq!(body["state"], "raised", "post {post}");
+    }
+    let (_, next) = take(&hook, "200 OK").await;
+    assert_eq!(next["state"], "resolved", "the next one has its turn");
+}
+
 async fn read_request(socket: &mut TcpStream) -> (String, Value) {
     let mut bytes = Vec::new();
     loop {

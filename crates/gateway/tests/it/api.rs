@@ -153,7 +153,11 @@ async fn what_is_kept_is_exported_filtered_as_a_file_and_only_to_its_project() {
 }
 
 /// Reads events until `enough` says so.
-async fn events_until(stage: &Stage, request: Request<Full<Bytes>>, enough: impl Fn(&str) -> bool) -> String {
+pub(crate) async fn events_until(
+    stage: &Stage,
+    request: Request<Full<Bytes>>,
+    enough: impl Fn(&str) -> bool,
+) -> String {
     let mut body = stage.open(request).await.into_body();
     let mut text = String::new();
     let read = async {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::api::{ask, get};
 use crate::harness::{Answer, Speaks, Stage, post, with};
 
-const LADDER: &str = r#"
+pub(crate) const LADDER: &str = r#"
 [ladders]
 one = ["claude-one", "claude-big"]
 [models.claude-big]
@@ -15,12 +15,12 @@ endpoints = ["b"]
 price = { input = 5.0, output = 5.0 }
 "#;
 
-async fn send(stage: &Stage, method: Method, path: &str, body: Value) -> Answer {
+pub(crate) async fn send(stage: &Stage, method: Method, path: &str, body: Value) -> Answer {
     stage.send(ask(method, path, Some(&body))).await
 }
 
 #[track_caller]
-fn refused(answer: &Answer, status: u16, code: &str) {
+pub(crate) fn refused(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status.as_u16(), &answer.json()["error"]["code"]), (status, &code.into()), "{}", answer.text());
 }
 
@@ -169,7 +169,7 @@ async fn a_budget_is_changed_and_its_use_is_told() {
 }
 
 /// Has a session fail its turn.
-async fn failed_turn(stage: &Stage) {
+pub(crate) async fn failed_turn(stage: &Stage) {
     stage.script("a", "server_error");
     stage.script("b", "server_error");
     let answer = stage.send(with(Speaks::Messages.request(false), "x-steadfast-session", "s1")).await;
@@ -180,7 +180,7 @@ async fn failed_turn(stage: &Stage) {
 }
 
 /// Waits until everything is stored.
-async fn settle(stage: &Stage) {
+pub(crate) async fn settle(stage: &Stage) {
     stage.engine.flush();
     assert!(stage.control.store().flush(std::time::Duration::from_secs(10)).await);
 }
@@ -269,6 +269,84 @@ async fn a_session_climbs_after_its_estimate_stays_there_over_a_restart_and_retu
     assert_eq!((&back["state"], &back["toModel"]), (&"rolled_back".into(), &"claude-one".into()), "{back}");
     let sideways = send(&stage, Method::POST, path, json!({ "to": "gpt-one" })).await;
     assert_eq!(sideways.json()["error"]["field"], "to", "{}", sideways.text());
+}
+
+#[tokio::test]
+async fn an_estimate_is_what_a_turn_costs_and_what_the_budget_cannot_bear_is_not_done() {
+    let stage = Stage::usual(LADDER).await;
+    let ask_in_s1 = || with(Speaks::Messages.request(false), "x-steadfast-session", "s1");
+    assert!(stage.send(ask_in_s1()).await.status.is_success());
+    settle(&stage).await;
+    let path = "/api/sessions/s1/escalate";
+    let estimate = send(&stage, Method::POST, path, json!({})).await.json();
+    let tokens = |name: &str| estimate["tokens_per_turn"][name].as_u64().unwrap();
+    // A dollar for a million tokens, and five.
+    let turn = tokens("input_tokens") + tokens("output_tokens");
+    assert!(turn > 0, "{estimate}");
+    assert_eq!((&estimate["from_usd_micros"], &estimate["to_usd_micros"]), (&turn.into(), &(5 * turn).into()));
+    assert_eq!((&estimate["percent"], &estimate["affordable"]), (&400.into(), &true.into()), "{estimate}");
+    assert_eq!(estimate["ladder"], json!(["claude-big"]), "{estimate}");
+
+    // Enough for a turn where the session stands, not for one where it would climb to.
+    let budget = json!({ "usd_per_day": (2 * turn) as f64 / 1e6 });
+    assert_eq!(send(&stage, Method::PUT, "/api/projects/default/budget", budget).await.status, 200);
+    let estimate = send(&stage, Method::POST, path, json!({})).await.json();
+    assert_eq!((&estimate["left_usd_micros"], &estimate["affordable"]), (&turn.into(), &false.into()), "{estimate}");
+    refused(&send(&stage, Method::POST, path, json!({ "confirm": true })).await, 409, "over_budget");
+    assert_eq!(get(&stage, "/api/sessions/s1/escalations").await.json()["items"], json!([]));
+    assert_eq!(send(&stage, Method::PUT, "/api/projects/default/budget", json!({})).await.status, 200);
+    assert_eq!(stage.send(ask_in_s1()).await.header("x-steadfast-model"), "claude-one");
+}
+
+#[tokio::test]
+async fn a_climb_of_the_policy_is_among_the_sessions_escalations() {
+    let more = "[models.large]\nvendor = \"anthropic\"\nendpoints = [\"b\"]\ncontext_window = 1000000\n\
+                [models.small]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\ncontext_window = 200000\n\
+                [ladders]\nx = [\"small\", \"large\"]";
+    let stage = Stage::usual(more).await;
+    stage.script("a", "context");
+    let mut body = Speaks::Messages.body(false);
+    body["model"] = "small".into();
+    let answer = stage.send(with(post("/v1/messages", &body), "x-steadfast-session", "s1")).await;
+    assert_eq!(answer.header("x-steadfast-model"), "large", "{}", answer.text());
+    settle(&stage).await;
+    let listed = get(&stage, "/api/sessions/s1/escalations").await.json();
+    let [climb] = &listed["items"].as_array().unwrap()[..] else { panic!("{listed}") };
+    assert_eq!((&climb["fromModel"], &climb["toModel"]), (&"small".into(), &"large".into()), "{climb}");
+    assert_eq!((&climb["reason"], &climb["state"]), (&"context_limit".into(), &"climbed".into()), "{climb}");
+}
+
+#[tokio::test]
+async fn an_alert_that_a_restart_left_open_is_over() {
+    let stage = Stage::kept("").await;
+    failed_turn(&stage).await;
+    let open = get(&stage, "/api/alerts?open=true").await.json();
+    assert_eq!(open["items"][0]["alert"], "chain_failed", "{open}");
+    let stage = stage.restart().await;
+    let over = tokio::time::timeout(crate::harness::LIMIT, async {
+        while get(&stage, "/api/alerts?open=true").await.json()["items"] != json!([]) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    });
+    over.await.expect("nobody else would say that it is over");
+    let all = get(&stage, "/api/alerts").await.json();
+    assert!(all["items"][0]["resolved"].as_str().unwrap() > all["items"][0]["raised"].as_str().unwrap(), "{all}");
+}
+
+#[tokio::test]
+async fn failures_are_told_by_day_and_by_what_was_said() {
+    let stage = Stage::usual("").await;
+    failed_turn(&stage).await;
+    assert!(stage.send(Speaks::Messages.request(true)).await.status.is_success());
+    settle(&stage).await;
+    let told = get(&stage, "/api/analytics/failures").await.json();
+    let full = get(&stage, "/api/analytics").await.json();
+    // Three attempts at the one and three at the other failed, and a last one served.
+    assert_eq!((&full["totals"]["attempts"], &told["totalFailures"]), (&7.into(), &6.into()), "{full}");
+    let days: Vec<&Value> = told["failureRateByDay"].as_object().unwrap().values().collect();
+    assert_eq!(days, [&json!(6.0 / 7.0)], "{told}");
+    let said = &told["topErrorMessages"][0];
+    assert_eq!((said["count"].as_i64(), said["message"].as_str().unwrap().is_empty()), (Some(6), false), "{told}");
 }
 
 #[tokio::test]

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod again;
 mod alerts;
 mod api;
+mod committed;
 mod control;
+mod follow;
 mod harness;
 mod leaving;
 mod limits;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use steadfast_core::kind::FailureKind;
 use steadfast_core::record::Record;
-use steadfast_stage::{Folder, Postgres};
 use steadfast_store::{Address, Expected, Filter, Options, Paging, PutError, Range, SessionFilter, Store};
 
 use crate::story::{NOON, Story};
@@ -19,33 +18,41 @@ macro_rules! contract {
         )*
         mod sqlite_file {
             $(#[tokio::test] async fn $name() {
-                let folder = Folder::new();
-                super::$name(open(Address::sqlite(folder.join("store.db").display().to_string()))).await;
+                let folder = steadfast_stage::Folder::new();
+                let address = steadfast_store::Address::sqlite(folder.join("store.db").display().to_string());
+                super::$name(crate::contract::open(address)).await;
             })*
-            use super::*;
         }
         mod sqlite_memory {
             $(#[tokio::test] async fn $name() {
-                super::$name(open(Address::sqlite(":memory:"))).await;
+                super::$name(crate::contract::open(steadfast_store::Address::sqlite(":memory:"))).await;
             })*
-            use super::*;
         }
         mod postgres {
             $(#[tokio::test] async fn $name() {
-                super::$name(open(Address::postgres(Postgres::shared().database()))).await;
+                let server = steadfast_stage::Postgres::shared();
+                super::$name(crate::contract::open(steadfast_store::Address::postgres(server.database()))).await;
             })*
-            use super::*;
         }
     };
 }
+pub(crate) use contract;
 
-fn open(address: Address) -> Store {
-    Store::open(Options::new(address, 30)).unwrap()
+/// Keeps everything: stories are told of fixed days, however late it is.
+pub(crate) fn open(address: Address) -> Store {
+    keeping(address, 36_500)
 }
 
-async fn feed(store: &Store, records: Vec<Record>) {
+/// Keeps what happened for so many days.
+pub(crate) fn keeping(address: Address, days: u32) -> Store {
+    // Before any store says something: a line that was said to nobody may be said to nobody for good.
+    crate::heard::listen();
+    Store::open(Options::new(address, days)).unwrap()
+}
+
+pub(crate) async fn feed(store: &Store, records: Vec<Record>) {
     store.feed(&Arc::from(records));
-    assert!(store.flush(Duration::from_secs(10)).await, "{:?}", store.health());
+    assert!(store.flush(Duration::from_secs(20)).await, "{:?}", store.health());
 }
 
 contract! {
@@ -121,5 +128,46 @@ async fn behind_every_bar_there_is_a_list_of_requests(store: Store) {
     let second = Paging { after: page.next, limit: Some(4) };
     let page = store.requests(Filter { failed: true, ..Filter::default() }, second).await.unwrap();
     assert_eq!((page.items.len(), page.items[0].request.as_str(), page.next), (1, "req_0", None));
+}
+
+async fn sessions_are_listed_to_the_last_however_far_back_one_that_fits_lies(store: Store) {
+    // More than a page looks at in one go, and the two that fit are the oldest.
+    let story = |number: i64| Story::of(&format!("req_{number}"), "acme", NOON + number).session(&format!("s{number}"));
+    let mut records = Vec::new();
+    for number in 0..2 {
+        records.extend(story(number).client("codex").attempt("claude").fails(FailureKind::Timeout, "late").gives_up());
+    }
+    for number in 2000..4100 {
+        records.extend(story(number).attempt("claude").served());
+    }
+    feed(&store, records).await;
+    let all = async |filter: SessionFilter, limit| {
+        let (mut seen, mut paging) = (Vec::new(), Paging { after: None, limit: Some(limit) });
+        loop {
+            let page = store.sessions(filter.clone(), paging.clone()).await.unwrap();
+            seen.extend(page.items.into_iter().map(|session| session.session));
+            match page.next {
+                Some(next) => paging.after = Some(next),
+                None => return seen,
+            }
+        }
+    };
+    assert_eq!(all(SessionFilter { failed: true, ..SessionFilter::default() }, 1).await, ["s1", "s0"]);
+    let of_codex = SessionFilter { client: Some("codex".to_owned()), ..SessionFilter::default() };
+    assert_eq!(all(of_codex, 50).await, ["s1", "s0"]);
+    assert_eq!(all(SessionFilter::default(), 200).await.len(), 2102);
+}
+
+async fn sessions_of_one_name_and_moment_are_told_apart_by_their_projects(store: Store) {
+    for project in ["acme", "zeta", "mine"] {
+        feed(&store, Story::of(&format!("req_{project}"), project, NOON).session("s1").attempt("gpt").served()).await;
+    }
+    let (mut seen, mut paging) = (Vec::new(), Paging { after: None, limit: Some(1) });
+    for _ in 0..3 {
+        let page = store.sessions(SessionFilter::default(), paging.clone()).await.unwrap();
+        seen.extend(page.items.into_iter().map(|session| session.project));
+        paging.after = page.next;
+    }
+    assert_eq!((seen, paging.after), (vec!["acme".to_owned(), "mine".to_owned(), "zeta".to_owned()], None));
 }
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use steadfast_core::kind::FailureKind;
 use steadfast_store::export::{Format, Table};
-use steadfast_store::{Address, Filter, Options, Store};
+use steadfast_store::{Filter, Store};
 
+use crate::contract::contract;
 use crate::story::{NOON, Story};
 
 async fn export(store: &Store, table: Table, format: Format, filter: Filter) -> Vec<u8> {
@@ -19,20 +20,18 @@ async fn export(store: &Store, table: Table, format: Format, filter: Filter) -> 
     whole
 }
 
-async fn store() -> Store {
-    let store = Store::open(Options::new(Address::sqlite(":memory:"), 30)).unwrap();
+async fn fill(store: &Store) {
     for number in 0..3000 {
         let story = Story::of(&format!("req_{number}"), "acme", NOON + number).attempt("claude");
         let story = story.fails(FailureKind::Timeout, "a \"quoted\", odd\nmessage").attempt("gpt").served();
         store.feed(&Arc::from(story));
     }
     assert!(store.flush(Duration::from_secs(20)).await);
-    store
 }
 
-#[tokio::test]
-async fn all_formats_hold_every_row() {
-    let store = store().await;
+contract! {
+async fn all_formats_hold_every_row(store: Store) {
+    fill(&store).await;
     for (table, rows) in [(Table::Requests, 3000), (Table::Attempts, 6000)] {
         let csv = export(&store, table, Format::Csv, Filter::default()).await;
         let mut reader = csv::Reader::from_reader(&csv[..]);
@@ -58,9 +57,8 @@ async fn all_formats_hold_every_row() {
     }
 }
 
-#[tokio::test]
-async fn moments_are_written_as_people_and_programs_read_them() {
-    let store = store().await;
+async fn moments_are_written_as_people_and_programs_read_them(store: Store) {
+    fill(&store).await;
     let filter = Filter { from: Some(NOON), to: Some(NOON + 1), ..Filter::default() };
     let csv = export(&store, Table::Requests, Format::Csv, filter).await;
     let text = String::from_utf8(csv).unwrap();
@@ -69,4 +67,5 @@ async fn moments_are_written_as_people_and_programs_read_them() {
         "{text}"
     );
     assert_eq!(text.lines().count(), 2);
+}
 }

@@ -6,16 +6,14 @@ use std::time::{Duration, Instant};
 
 use sqlx::{Connection as _, Executor as _};
 use steadfast_stage::{Folder, Postgres};
-use steadfast_store::{Address, Error, Expected, Options, PutError, Store};
+use steadfast_store::{Address, Error, Expected, PutError, Store};
 
 use crate::child::Writing;
+use crate::contract::open;
+use crate::heard;
 use crate::story::{NOON, Story};
 
 const PATIENCE: Duration = Duration::from_secs(20);
-
-fn open(address: Address) -> Store {
-    Store::open(Options::new(address, 30)).unwrap()
-}
 
 fn feed(store: &Store, from: i64, count: i64) {
     for number in from..from + count {
@@ -28,7 +26,7 @@ async fn has_caught_up(store: &Store, requests: u64) {
     assert!(store.flush(PATIENCE).await, "{:?}", store.health());
     let (health, audit) = (store.health(), store.audit().await.unwrap());
     assert_eq!((health.is_reached, health.lost, audit.requests), (true, 0, requests), "{health:?} {audit:?}");
-    assert_eq!((audit.requests, audit.events), (audit.requests_summed, audit.events_summed));
+    assert!(audit.agrees(), "{audit:?}");
 }
 
 async fn is_refused(store: &Store) {
@@ -113,7 +111,7 @@ async fn a_full_disk_stops_nobody_and_what_waited_is_written_when_there_is_room(
     writing.kill();
     let store = open(Address::sqlite(file));
     let audit = store.audit().await.unwrap();
-    assert_eq!((audit.requests, audit.events), (audit.requests_summed, audit.events_summed));
+    assert!(audit.agrees(), "{audit:?}");
 }
 
 #[tokio::test]
@@ -145,7 +143,7 @@ async fn a_server_that_is_not_there_at_the_start_is_found_later() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_in_memory_is_lost_and_counted() {
+async fn what_does_not_fit_in_memory_is_lost_counted_and_told_when_the_store_is_back() {
     let folder = Folder::new();
     std::fs::write(folder.join("in-the-way"), "").unwrap();
     let store = open(Address::sqlite(folder.join("in-the-way/store.db").display().to_string()));
@@ -160,5 +158,30 @@ async fn what_does_not_fit_in_memory_is_lost_and_counted() {
     assert!(store.flush(PATIENCE).await, "{:?}", store.health());
     let (health, audit) = (store.health(), store.audit().await.unwrap());
     assert_eq!(health.lost + health.written, fed, "{health:?}");
+    let ours = folder.path().display().to_string();
+    assert_eq!(heard::lines(&[&ours, "WARN", "the store is away"]).len(), 1);
+    let back = heard::lines(&[&ours, "WARN", "the store is back"]);
+    assert!(back.len() == 1 && back[0].contains(&format!("lost={}", health.lost)), "{back:?} of {health:?}");
+    assert_eq!(heard::lines(&[&ours, "WARN"]).len(), 2, "and nothing else");
     assert_eq!((audit.events, audit.events_summed), (health.written, health.written));
+}
+
+#[tokio::test]
+async fn what_comes_faster_than_the_store_takes_it_is_told_although_the_database_answers() {
+    let folder = Folder::new();
+    let store = open(Address::sqlite(folder.join("store.db").display().to_string()));
+    feed(&store, 0, 10);
+    has_caught_up(&store, 10).await;
+    // More at once than waits to be read.
+    let story = Story::of("req_many", "acme", NOON).attempt("claude").served();
+    let many: Arc<[_]> = story.into_iter().cycle().take(128 * 1024 + 1).collect();
+    for _ in 0..3 {
+        store.feed(&many);
+    }
+    let ours = folder.path().display().to_string();
+    until("the loss is told", || !heard::lines(&[&ours, "events are lost"]).is_empty()).await;
+    let lost = 3 * many.len();
+    assert_eq!(store.health().lost, lost as u64);
+    let told = heard::lines(&[&ours, "WARN"]);
+    assert!(told.len() == 1 && told[0].ends_with(&format!("lost={lost}")), "{told:?}");
 }

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use sqlx::{Connection as _, Executor as _};
 use steadfast_stage::Folder;
-use steadfast_store::{Address, Filter, Options, Paging, Store};
+use steadfast_store::{Address, Filter, Paging};
 
+use crate::contract::keeping;
 use crate::story::{NOON, Story};
 
 /// A store of schema 1 with a request, a session, an alert and a policy in it, as `sqlite3 .dump` wrote it.
@@ -24,7 +25,7 @@ async fn load(folder: &Folder, dump: &'static str) -> String {
 async fn a_store_of_schema_1_opens_with_everything_in_it() {
     let folder = Folder::new();
     let file = load(&folder, SCHEMA_1).await;
-    let store = Store::open(Options::new(Address::sqlite(file), 3650)).unwrap();
+    let store = keeping(Address::sqlite(file), 3650);
     let page = store.requests(Filter::default(), Paging::default()).await.unwrap();
     assert_eq!(page.items[0].request, "req_old");
     assert_eq!(store.records("req_old").await.unwrap().len(), 6);
@@ -44,7 +45,7 @@ async fn a_store_of_a_newer_program_is_left_alone_and_named() {
         "CREATE TABLE steadfast_schema (version BIGINT NOT NULL); INSERT INTO steadfast_schema VALUES (999);",
     )
     .await;
-    let store = Store::open(Options::new(Address::sqlite(file), 30)).unwrap();
+    let store = keeping(Address::sqlite(file), 30);
     let error = store.requests(Filter::default(), Paging::default()).await.unwrap_err();
     assert!(error.to_string().contains("schema 999, written by a newer Steadfast"), "{error}");
 }
@@ -53,7 +54,7 @@ async fn a_store_of_a_newer_program_is_left_alone_and_named() {
 async fn what_is_older_than_it_is_kept_goes_and_its_space_too() {
     let folder = Folder::new();
     let file = folder.join("store.db").display().to_string();
-    let store = Store::open(Options::new(Address::sqlite(&file), 36_500)).unwrap();
+    let store = keeping(Address::sqlite(&file), 36_500);
     let long_ago = NOON - 400 * 24 * 60 * 60 * 1000;
     for number in 0..3000 {
         let story = Story::of(&format!("req_{number}"), "acme", long_ago + number).session("old").attempt("claude");
@@ -66,7 +67,7 @@ async fn what_is_older_than_it_is_kept_goes_and_its_space_too() {
     store.close().await;
     let before = std::fs::metadata(&file).unwrap().len();
 
-    let store = Store::open(Options::new(Address::sqlite(&file), 30)).unwrap();
+    let store = keeping(Address::sqlite(&file), 30);
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let audit = store.audit().await.unwrap();

@@ -46,6 +46,16 @@ impl Story {
         self
     }
 
+    pub(crate) fn client(mut self, client: &str) -> Self {
+        self.records[0].client = Some(client.into());
+        self
+    }
+
+    pub(crate) fn pattern(mut self, pattern: &str) -> Self {
+        self.records[0].pattern = Some(pattern.into());
+        self
+    }
+
     pub(crate) fn attempt(mut self, model: &str) -> Self {
         self.attempts += 1;
         let choice = if self.attempts == 1 { "first" } else { "retry" };
@@ -114,4 +124,21 @@ impl Story {
     fn line(&self, event: Event) -> Record {
         Record::new(Timestamp::from_millis(self.time), event, Arc::clone(&self.request))
     }
+}
+
+/// An alert about `about` that begins, or is over.
+pub(crate) fn alert(alert: &str, about: &str, state: &'static str, time: i64) -> Record {
+    Record {
+        alert: Some(alert.to_owned().into()),
+        about: Some(about.into()),
+        state: Some(state.into()),
+        reason: Some(format!("{alert} of {about}").into()),
+        ..Record::new(Timestamp::from_millis(time), Event::Alert, "req_1".into())
+    }
+}
+
+/// A breaker that changed.
+pub(crate) fn breaker(endpoint: &str, state: &'static str, time: i64) -> Record {
+    let about = Some(endpoint.into());
+    Record { about, state: Some(state.into()), ..Record::new(Timestamp::from_millis(time), Event::Breaker, "".into()) }
 }

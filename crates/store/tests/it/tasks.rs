@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use steadfast_store::{Address, NewTask, News, Options, Paging, Said, Store, TaskFilter, Wish};
+use steadfast_store::{NewTask, News, Paging, Said, Store, TaskFilter, Wish};
+
+use crate::contract::contract;
 
 const LEASE: Duration = Duration::from_secs(60);
-
-fn open() -> Store {
-    Store::open(Options::new(Address::sqlite(":memory:"), 30)).unwrap()
-}
 
 fn task(id: &str, due: i64) -> NewTask {
     let (label, project) = (format!("label of {id}"), "default".to_owned());
@@ -29,9 +27,8 @@ async fn state(store: &Store, id: &str) -> String {
     store.task(id).await.unwrap().unwrap().summary.state
 }
 
-#[tokio::test]
-async fn a_task_is_leased_to_one_worker_and_ends_once() {
-    let store = open();
+contract! {
+async fn a_task_is_leased_to_one_worker_and_ends_once(store: Store) {
     assert_eq!(store.add_tasks(vec![task("a", 0), task("b", i64::MAX / 2)]).await.unwrap(), 2);
     assert_eq!(store.add_tasks(vec![task("a", 0)]).await.unwrap(), 0, "the same id is the same task");
     let turn = store.take_turn("w1", Vec::new(), Vec::new(), 10, LEASE).await.unwrap();
@@ -45,9 +42,7 @@ async fn a_task_is_leased_to_one_worker_and_ends_once() {
     assert_eq!((kept.summary.state.as_str(), kept.result), ("succeeded", Some(json!({"success": true}))));
 }
 
-#[tokio::test]
-async fn a_worker_that_was_cut_off_changes_nothing() {
-    let store = open();
+async fn a_worker_that_was_cut_off_changes_nothing(store: Store) {
     store.add_tasks(vec![task("a", 0)]).await.unwrap();
     store.take_turn("w1", Vec::new(), Vec::new(), 1, Duration::ZERO).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -60,9 +55,7 @@ async fn a_worker_that_was_cut_off_changes_nothing() {
     assert_eq!(store.extend_leases("w2", vec!["a".to_owned()], LEASE).await.unwrap().len(), 1);
 }
 
-#[tokio::test]
-async fn what_is_put_aside_comes_back_when_it_is_due() {
-    let store = open();
+async fn what_is_put_aside_comes_back_when_it_is_due(store: Store) {
     store.add_tasks(vec![task("a", 0)]).await.unwrap();
     store.take_turn("w1", Vec::new(), Vec::new(), 1, LEASE).await.unwrap();
     let later = said("a", 1, News::Later { wait_ms: 60_000 });
@@ -75,9 +68,7 @@ async fn what_is_put_aside_comes_back_when_it_is_due() {
     assert_eq!((turn.leased.len(), turn.leased[0].crashes), (1, 0), "to be put aside is not to crash");
 }
 
-#[tokio::test]
-async fn what_a_person_stopped_stays_stopped() {
-    let store = open();
+async fn what_a_person_stopped_stays_stopped(store: Store) {
     store.add_tasks(vec![task("waits", i64::MAX / 2), task("runs", 0)]).await.unwrap();
     assert_eq!(store.cancel_task("waits").await.unwrap(), Wish::Done);
     store.take_turn("w1", Vec::new(), Vec::new(), 1, Duration::from_millis(1)).await.unwrap();
@@ -91,9 +82,7 @@ async fn what_a_person_stopped_stays_stopped() {
     assert_eq!(store.cancel_task("nosuch").await.unwrap(), Wish::Unknown);
 }
 
-#[tokio::test]
-async fn a_stop_while_it_is_put_aside_holds() {
-    let store = open();
+async fn a_stop_while_it_is_put_aside_holds(store: Store) {
     store.add_tasks(vec![task("a", 0)]).await.unwrap();
     store.take_turn("w1", Vec::new(), Vec::new(), 1, LEASE).await.unwrap();
     store.cancel_task("a").await.unwrap();
@@ -101,9 +90,7 @@ async fn a_stop_while_it_is_put_aside_holds() {
     assert_eq!(state(&store, "a").await, "cancelled");
 }
 
-#[tokio::test]
-async fn lists_come_in_pages_and_ids_may_be_short() {
-    let store = open();
+async fn lists_come_in_pages_and_ids_may_be_short(store: Store) {
     store.add_tasks((0..5).map(|number| task(&format!("task_{number}x"), 0)).collect()).await.unwrap();
     let mut seen = Vec::new();
     let mut paging = Paging { after: None, limit: Some(2) };
@@ -123,9 +110,7 @@ async fn lists_come_in_pages_and_ids_may_be_short() {
     assert_eq!(store.task_counts().await.unwrap(), [("waiting".to_owned(), 5)]);
 }
 
-#[tokio::test]
-async fn a_worker_never_leases_what_it_runs_however_the_clock_jumps_and_takes_back_what_it_never_heard_of() {
-    let store = open();
+async fn a_worker_never_leases_what_it_runs_however_the_clock_jumps_and_takes_back_what_it_never_heard_of(store: Store) {
     store.add_tasks(vec![task("a", 0), task("b", 0)]).await.unwrap();
     store.take_turn("w1", Vec::new(), Vec::new(), 2, Duration::ZERO).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -134,4 +119,5 @@ async fn a_worker_never_leases_what_it_runs_however_the_clock_jumps_and_takes_ba
     assert_eq!(turn.leased.iter().map(|leased| leased.id.as_str()).collect::<Vec<_>>(), ["b"]);
     let held = store.extend_leases("w1", vec!["a".to_owned()], LEASE).await.unwrap();
     assert_eq!(held.iter().map(|held| (held.id.as_str(), held.token)).collect::<Vec<_>>(), [("a", 1)]);
+}
 }
