@@ -19,6 +19,7 @@ mod limits;
 mod live;
 mod log;
 mod lone;
+mod means;
 mod metrics;
 mod notify;
 mod operation;

@@ -15,7 +15,7 @@ use steadfast_dialect::{Family, Limit, error};
 
 use crate::Engine;
 use crate::call::Call;
-use crate::operation::is_side_question;
+use crate::means::is_side_question;
 use crate::reply::{ATTEMPTS, REQUEST_ID, Reply, Verdict, whole_seconds};
 
 /// Requests per minute of the tightest limit.

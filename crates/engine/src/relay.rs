@@ -24,7 +24,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::Engine;
 use crate::call::Call;
 use crate::key::Key;
-use crate::operation::{client_waits, with_margin};
+use crate::means::{client_waits, with_margin};
 use crate::reply::{Reply, ReplyBody};
 
 /// What may wait for the client before the upstream is not read any further.
