@@ -40,7 +40,7 @@ async fn what_failed_is_told_in_the_words_of_every_format() {
         let note = match speaks {
             Speaks::Chat | Speaks::Messages => &sent["messages"][1]["content"],
             Speaks::Responses => &sent["input"][1]["content"],
-            Speaks::Gemini => &sent["contents"][1]["parts"][0]["text"],
+            Speaks::Gemini | Speaks::Array => &sent["contents"][1]["parts"][0]["text"],
         };
         let note = note.as_str().unwrap_or_else(|| panic!("{speaks:?}: {sent}"));
         for told in ["the tests are red", "at line 7", "fn broken("] {
