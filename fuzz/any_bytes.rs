@@ -16,7 +16,7 @@ pub(crate) fn any_bytes(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     let client = Format::ALL[usize::from(choice % 4)];
     let (provider, model) = PROVIDERS[usize::from(choice / 4 % 3)];
-    let framing = |bit: u8| if choice / bit % 2 == 0 { Framing::Sse } else { Framing::JsonArray };
+    let framing = |bit: u8| if (choice / bit).is_multiple_of(2) { Framing::Sse } else { Framing::JsonArray };
     let (to_client, from_provider) = (framing(16), framing(32));
     let path = client.address("m", false);
     let request = Request { method: "POST", path: &path, query: None };

@@ -203,7 +203,9 @@ fn lines(record: &Record) -> Vec<String> {
             if let Some(usage) = record.usage {
                 let _ = write!(line, ", {} tokens in, {} out", usage.input_tokens, usage.output_tokens);
             }
-            vec![line]
+            // What was not carried to another vendor as it was.
+            let translated = record.reason.as_deref().map(|notes| format!("  {notes}"));
+            std::iter::once(line).chain(translated).collect()
         }
         Event::Outcome => match (record.outcome.as_deref(), record.reason.as_deref()) {
             // The record before it said so.

@@ -18,10 +18,10 @@ static FIXTURES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 });
 
 fn read(folder: &Path, found: &mut Vec<Vec<u8>>) {
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+    for entry in std::fs::read_dir(folder).expect("a folder of fixtures").flatten() {
         match entry.path() {
             path if path.is_dir() => read(&path, found),
-            path => found.push(std::fs::read(path).unwrap()),
+            path => found.push(std::fs::read(path).expect("a fixture")),
         }
     }
 }

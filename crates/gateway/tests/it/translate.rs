@@ -298,6 +298,14 @@ async fn what_was_left_out_is_in_the_log_where_a_heartbeat_sent_the_head() {
     let answer = ask(&stage, Speaks::Chat, Vendor::Anthropic, true, &body).await;
     assert!(Speaks::Chat.is_whole(&answer.text()) && answer.header("x-steadfast-translated").is_empty());
     assert_eq!(stage.events("success", &["reason"]), ["translated: messages; dropped=seed"]);
+    stage.engine.flush();
+    let story =
+        crate::api::get(&stage, &format!("/api/requests/{}", stage.log()[0]["request"].as_str().unwrap())).await;
+    assert!(
+        story.json()["story"].as_str().unwrap().contains("  translated: messages; dropped=seed"),
+        "{}",
+        story.text()
+    );
 }
 
 #[tokio::test]
