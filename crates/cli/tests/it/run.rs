@@ -244,7 +244,7 @@ fn a_page_of_our_own_may_stop_a_task_whatever_the_machine_is_called() {
     let server = super::serve::Server::start(&folder, &[], &[("TOKEN", "token-1234567890")]);
     let asked = |origin: &str| {
         let head = "authorization: Bearer token-1234567890\r\ncontent-type: application/json\r\n";
-        server.ask(&format!("POST /api/tasks/nosuch/cancel HTTP/1.1\r\n{head}origin: {origin}\r\n"), "{}")
+        server.ask(&format!("POST /api/tasks/nosuch/cancel HTTP/1.1\r\nhost: x\r\n{head}origin: {origin}\r\n"), "{}")
     };
     assert!(asked("http://x").starts_with("HTTP/1.1 404 "), "{}", asked("http://x"));
     assert!(asked("http://evil.example").starts_with("HTTP/1.1 403 "));

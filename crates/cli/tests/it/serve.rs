@@ -132,7 +132,8 @@ impl Server {
     pub(crate) fn send(&self, head: &str, body: &str) -> TcpStream {
         let mut socket = TcpStream::connect(&self.address).unwrap();
         socket.set_read_timeout(Some(LIMIT)).unwrap();
-        let head = format!("{head}connection: close\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
+        let host = if head.contains("\r\nhost: ") { "" } else { "host: localhost\r\n" };
+        let head = format!("{head}connection: close\r\n{host}content-length: {}\r\n\r\n", body.len());
         socket.write_all(head.as_bytes()).unwrap();
         socket.write_all(body.as_bytes()).unwrap();
         socket
