@@ -1,4 +1,4 @@
-// What the fuzz target and the test of `crates/dialect/tests/any_bytes.rs` both do with their bytes.
+//! What the fuzz target and the test of `crates/dialect/tests/any_bytes.rs` both do with their bytes.
 
 use serde::de::IgnoredAny;
 use steadfast_dialect::translate::{self, Stamp, Target};

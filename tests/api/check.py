@@ -150,7 +150,7 @@ def exports(base, folder):
                 assert f'filename="steadfast-{path.name}"' in answer.headers["content-disposition"], answer.headers
                 path.write_bytes(answer.read())
             frame = in_pandas(path)
-            found = duckdb.sql(f"select count(*), sum({number}), count(distinct request) from {in_duckdb}('{path}')").fetchone()
+            found = duckdb.sql(f"select count(*), sum({number}), count(distinct request) from {in_duckdb}('{path}')").fetchall()[0]
             assert found == (len(frame), frame[number].sum(), frame["request"].nunique()), (path.name, found)
             counts.add(found)
             if format == "parquet":

@@ -32,7 +32,7 @@ async function open(path, { base = stage.base, width = 1280, height = 860, dark 
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => message.type() === "error" && !provokes && complaints.push(`console: ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(`page: ${error.message}`));
+  page.on("pageerror", (error) => complaints.push(`page: ${error.message} at ${page.url()}`));
   page.on("request", (request) => /^(https?|wss?):/.test(request.url()) && !request.url().startsWith(base) && complaints.push(`another host: ${request.url()}`));
   before(page);
   await page.goto(`${base}/${path}`);
@@ -398,7 +398,7 @@ try {
     await heading(page, "build-the-site");
     await accessible(page);
     await page.getByText("running", { exact: true }).waitFor();
-    await page.getByText("the first brick").waitFor();
+    await page.getByText("the first brick", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("cancelled", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Run it now" }).waitFor();

@@ -267,7 +267,8 @@ class Live {
       this.#count(record);
       this.#sessions.heard(record, record.session ?? this.#open.get(record.request ?? "")?.session, record.project ?? this.#open.get(record.request ?? "")?.project);
       this.#apply(record);
-      if (isStory(record)) this.#feed.unshift(record);
+      // A stream that broke off and came back may tell its last events again.
+      if (isStory(record) && !this.#feed.some((known) => known.number === record.number)) this.#feed.unshift(record);
       if (record.event === "breaker") breakers = true;
       // What happened before the page was opened, the list of alerts knows better.
       if (record.event === "alert" && Date.parse(record.time) > clock.time() - ALERT_NEWS_MS) this.#alert(record);
@@ -289,7 +290,7 @@ class Live {
   #adoptAlerts(known: Raised[]): void {
     const since = clock.time() - ALERT_NEWS_MS;
     for (const [about, news] of this.#alertNews) if (news.time < since) this.#alertNews.delete(about);
-    const others = known.filter((one) => !this.#alertNews.has(subject(one)));
+    const others = [...new Map(known.filter((one) => !this.#alertNews.has(subject(one))).map((one) => [subject(one), one])).values()];
     const news = [...this.#alertNews.values()].flatMap(({ raised }) => raised ?? []);
     this.alerts = [...news.reverse(), ...others].slice(0, ALERTS_MAX);
   }
