@@ -108,7 +108,7 @@ def make_history(base, fake):
     ask(base, "DELETE", "/api/projects/default/keys/none")
 
 
-def schemathesis(base):
+def schemathesis(base, folder):
     command = [
         str(Path(sys.executable).parent / "schemathesis"),
         "run",
@@ -131,7 +131,8 @@ def schemathesis(base):
     ]
     for path in EXCLUDED:
         command += ["--exclude-path", path]
-    return subprocess.run(command, check=False).returncode
+    # It keeps what it found where it runs.
+    return subprocess.run(command, check=False, cwd=folder).returncode
 
 
 def exports(base, folder):
@@ -202,7 +203,7 @@ def main(binary):
             print("the official MCP client is answered", flush=True)
             exports(base, folder)
             print("DuckDB and pandas read every export, and the same in each", flush=True)
-            code = schemathesis(base)
+            code = schemathesis(base, folder)
         finally:
             for process in running:
                 process.terminate()
