@@ -43,6 +43,19 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[tokio::test]
+async fn a_file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new();
+    let store = open(Address::sqlite(folder.join("store.db").display().to_string()));
+    feed(&store, 0, 1);
+    assert!(store.flush(PATIENCE).await);
+    for name in ["store.db", "store.db-wal"] {
+        let mode = std::fs::metadata(folder.join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_folder_that_cannot_be_made_yet_costs_nothing_once_it_can() {
     let folder = Folder::new();
     std::fs::write(folder.join("in-the-way"), "").unwrap();
