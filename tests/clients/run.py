@@ -208,15 +208,32 @@ def lanes(node_modules, home):
     yield None, waiting[1::2]
 
 
+def awaited(name):
+    """Why a case is known to fail, if it is."""
+    return next((why for pattern, why in AWAITING.items() if fnmatch.fnmatch(name, pattern)), None)
+
+
+def attempt(stage, runner, check, arguments):
+    """What it said, and what was wrong."""
+    try:
+        return check(stage, runner, *arguments), None
+    except Problem as problem:
+        return None, str(problem)
+    except Exception as error:  # noqa: BLE001: a case that breaks must not take the others with it
+        return None, f"{type(error).__name__}: {error}"
+
+
+# Real programs on a busy machine: a case that fails runs once more, and that is said. Many that fail are no accident.
+second_chances = iter(range(3))
+
+
 def perform(stage, runner, cases, results):
     for name, check, arguments in cases:
         began = time.monotonic()
-        try:
-            said, wrong = check(stage, runner, *arguments), None
-        except Problem as problem:
-            said, wrong = None, str(problem)
-        except Exception as error:  # noqa: BLE001: a case that breaks must not take the others with it
-            said, wrong = None, f"{type(error).__name__}: {error}"
+        said, wrong = attempt(stage, runner, check, arguments)
+        if wrong and not awaited(name) and next(second_chances, None) is not None:
+            print(f"again {name:<48} for at first: {wrong}", flush=True)
+            said, wrong = attempt(stage, runner, check, arguments)
         results.put((name, said, wrong, time.monotonic() - began))
     if runner:
         runner.end()
@@ -225,7 +242,7 @@ def perform(stage, runner, cases, results):
 
 def main(binary, node_modules, *words):
     os.environ["PATH"] = f"{Path(node_modules, '.bin')}{os.pathsep}{os.environ['PATH']}"
-    results, problems, awaited, passed = queue.Queue(), [], [], 0
+    results, problems, waiting, passed = queue.Queue(), [], [], 0
     began = time.monotonic()
     with Stage(str(Path(binary).resolve())) as stage:
         threads = []
@@ -241,9 +258,9 @@ def main(binary, node_modules, *words):
                 running -= 1
                 continue
             name, said, wrong, seconds = result
-            mark = next((why for pattern, why in AWAITING.items() if fnmatch.fnmatch(name, pattern)), None)
+            mark = awaited(name)
             if wrong and mark:
-                awaited.append(name)
+                waiting.append(name)
                 print(f"wait  {name:<48} {seconds:5.1f} s  {wrong} ({mark})", flush=True)
             elif wrong:
                 problems.append(name)
@@ -252,7 +269,7 @@ def main(binary, node_modules, *words):
                 passed += 1
                 print(f"ok    {name:<48} {seconds:5.1f} s  {said}", flush=True)
     seconds = time.monotonic() - began
-    print(f"{passed} cases of real clients well, {len(awaited)} known to fail, {len(problems)} problems, {seconds:.0f} s")
+    print(f"{passed} cases of real clients well, {len(waiting)} known to fail, {len(problems)} problems, {seconds:.0f} s")
     sys.exit(1 if problems else 0)
 
 

@@ -63,10 +63,8 @@ async fn a_shutdown_cuts_off_what_does_not_end_in_time() {
     stage.script("a", "words=10000 delay=20ms");
     let mut response = stage.open(Speaks::Messages.request(true)).await;
     response.body_mut().frame().await.unwrap().unwrap();
-    let began = Instant::now();
     drop(stage.stop.take());
-    tokio::time::timeout(LIMIT, stage.serving.take().unwrap()).await.expect("it ends").unwrap();
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    tokio::time::timeout(LIMIT, stage.serving.take().unwrap()).await.expect("it ends before the stream").unwrap();
     assert!(!read(response).await.clean, "cut off, and not as if it had ended");
     assert_eq!(stage.events("outcome", &["outcome"]), ["cancelled"], "the log has its end");
     assert!(stage.fake.wait_for(|seen| matches!(seen[0].end, End::ClientLeft { .. }), LIMIT).await);
@@ -207,9 +205,8 @@ async fn limits_of_heads_bodies_and_patience_are_told() {
     let answer = raw(&stage, chunked.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("larger than 1 MiB"), "chunked: {answer}");
 
-    let began = Instant::now();
-    raw(&stage, b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-never").await;
-    assert!(began.elapsed() < Duration::from_secs(5), "a head that never ends ends the connection");
+    let never = raw(&stage, b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-never");
+    tokio::time::timeout(LIMIT, never).await.expect("a head that never ends ends the connection");
     assert_eq!(stage.fake.requests().len(), 0);
     assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 200);
 }
@@ -275,11 +272,9 @@ async fn a_request_wishes_for_itself() {
     let never = stage.send(with(Speaks::Messages.request(false), "x-steadfast-chain", "claude-one")).await;
     assert_eq!(never.status, 500, "its own name means that it never falls back: {}", never.text());
 
-    stage.script("b", "wait=10s");
-    let began = Instant::now();
+    stage.script("b", "wait=10m");
     let late = stage.send(with(Speaks::Messages.request(false), "x-steadfast-deadline", "500ms")).await;
     assert_eq!(late.status, 504, "{}", late.text());
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -303,14 +298,14 @@ async fn a_provider_is_left_alone_for_as_long_as_it_asks() {
         let took = began.elapsed();
         let told = format!("{fault} {took:?} {:?}", stage.events("decision", &["kind", "step", "wait_ms", "reason"]));
         assert_eq!((answer.status.as_u16(), answer.header("x-steadfast-attempts")), (200, "2"), "{told}");
-        assert!(took >= Duration::from_millis(least_ms) && took < Duration::from_millis(least_ms + 2500), "{told}");
+        assert!(took >= Duration::from_millis(least_ms), "{told}");
+        let waits = stage.events("decision", &["wait_ms"]);
+        assert!(waits[0].parse::<u64>().is_ok_and(|wait| wait < least_ms + 2500), "{told}");
     }
     let stage = Stage::usual("").await;
     stage.script("a", "rate_limit retry-after=600");
-    let began = Instant::now();
     let answer = stage.send(Speaks::Messages.request(false)).await;
     assert_eq!(answer.header("x-steadfast-model"), "claude-two", "ten minutes are not waited for");
-    assert!(began.elapsed() < Duration::from_secs(2));
 }
 
 #[tokio::test]

@@ -283,12 +283,9 @@ async fn a_client_that_leaves_cancels_the_upstream_call_at_once() {
     stage.script("a", "words=10000 delay=20ms");
     let mut response = stage.open(Speaks::Messages.request(true)).await;
     response.body_mut().frame().await.unwrap().unwrap();
-    let left = std::time::Instant::now();
     drop(response);
     assert!(stage.fake.wait_for(|seen| matches!(seen[0].end, End::ClientLeft { .. }), LIMIT).await);
-    let took = left.elapsed();
     assert_eq!(stage.events("outcome", &["outcome"]), ["cancelled"]);
-    assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 #[tokio::test]

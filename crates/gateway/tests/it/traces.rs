@@ -277,11 +277,9 @@ async fn a_collector_that_is_away_holds_nobody_up_and_gets_its_spans_when_it_is_
     let address = listener.local_addr().unwrap();
     drop(listener);
     let stage = Stage::new(&format!("{USUAL}\n[traces]\nendpoint = \"http://{address}\"")).await;
-    let began = std::time::Instant::now();
     for _ in 0..20 {
         assert_eq!(stage.send(Speaks::Messages.request(false)).await.status, 200);
     }
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     let collector = Collector::on(TcpListener::bind(address).await.unwrap());
     collector.spans(40).await;
     let metrics = stage.send(get("/metrics")).await.text();
@@ -294,13 +292,12 @@ async fn a_collector_that_hangs_costs_spans_and_never_requests() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let config = format!("{USUAL}\n[traces]\nendpoint = \"http://{}\"", listener.local_addr().unwrap());
     let stage = Stage::new(&config).await;
-    let (mut most, body) = (Duration::ZERO, Speaks::Messages);
-    for _ in 0..50 {
-        let began = std::time::Instant::now();
-        assert_eq!(stage.send(body.request(true)).await.status, 200);
-        most = most.max(began.elapsed());
-    }
-    assert!(most < Duration::from_secs(2), "{most:?}");
+    let all = async {
+        for _ in 0..50 {
+            assert_eq!(stage.send(Speaks::Messages.request(true)).await.status, 200);
+        }
+    };
+    tokio::time::timeout(LIMIT, all).await.expect("nobody waits for the collector");
 }
 
 #[tokio::test]

@@ -160,6 +160,9 @@ async fn what_does_not_fit_in_memory_is_lost_counted_and_told_when_the_store_is_
     let folder = Folder::new();
     std::fs::write(folder.join("in-the-way"), "").unwrap();
     let store = open(Address::sqlite(folder.join("in-the-way/store.db").display().to_string()));
+    let ours = folder.path().display().to_string();
+    let away = || heard::lines(&[&ours, "WARN", "the store is away"]).len();
+    until("it is missed", || away() == 1).await;
     let batch: Arc<[_]> = Story::of("req_big", "acme", NOON).attempt(&"m".repeat(100_000)).served().into();
     let fed = 1000 * batch.len() as u64;
     for _ in 0..1000 {
@@ -171,8 +174,7 @@ async fn what_does_not_fit_in_memory_is_lost_counted_and_told_when_the_store_is_
     assert!(store.flush(PATIENCE).await, "{:?}", store.health());
     let (health, audit) = (store.health(), store.audit().await.unwrap());
     assert_eq!(health.lost + health.written, fed, "{health:?}");
-    let ours = folder.path().display().to_string();
-    assert_eq!(heard::lines(&[&ours, "WARN", "the store is away"]).len(), 1);
+    assert_eq!(away(), 1);
     let back = heard::lines(&[&ours, "WARN", "the store is back"]);
     assert!(back.len() == 1 && back[0].contains(&format!("lost={}", health.lost)), "{back:?} of {health:?}");
     assert_eq!(heard::lines(&[&ours, "WARN"]).len(), 2, "and nothing else");

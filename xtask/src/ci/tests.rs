@@ -1,0 +1,84 @@
+//! The tests of the workspace, with a second chance that is never silent.
+//!
+//! They use real sockets, processes and databases on machines that have other things to do. One that fails runs once
+//! more, by itself, and CI says so at its end; several that fail are no accident.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail, ensure};
+
+use crate::talk;
+
+/// So many may fail and run again.
+const AGAIN_MAX: usize = 3;
+
+/// Runs all tests; the names of those that passed only when they ran again.
+pub(super) fn run() -> anyhow::Result<Vec<String>> {
+    let first = cargo_test(&["--no-fail-fast"])?;
+    if first.is_well {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = first.failed.iter().map(String::as_str).collect();
+    ensure!(!names.is_empty(), "cargo test failed");
+    ensure!(names.len() <= AGAIN_MAX, "{} tests failed: {}", names.len(), names.join(", "));
+    talk(&format!("── once more: {}", names.join(", ")));
+    let again = cargo_test(&[&["--tests", "--", "--exact"], names.as_slice()].concat())?;
+    ensure!(again.is_well, "failed twice: {}", names.join(", "));
+    // A test that its name does not find has not passed.
+    ensure!(again.passed >= names.len(), "not all of these could be run again: {}", names.join(", "));
+    Ok(first.failed)
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    is_well: bool,
+    passed: usize,
+    failed: Vec<String>,
+}
+
+impl Told {
+    /// Reads one line of what the test harness prints.
+    fn hear(&mut self, line: &str) {
+        if let Some(name) = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----")) {
+            self.failed.push(name.to_owned());
+        } else if let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|line| line.split_once(". ")) {
+            self.passed += counts.split(' ').next().and_then(|count| count.parse::<usize>().ok()).unwrap_or_default();
+        }
+    }
+}
+
+/// Runs `cargo test` over the workspace, showing what it prints while it prints it.
+fn cargo_test(arguments: &[&str]) -> anyhow::Result<Told> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["test", "--workspace", "--quiet"]).args(arguments).stdout(Stdio::piped());
+    let mut child = command.spawn().context("cannot run cargo test")?;
+    let Some(printed) = child.stdout.take() else { bail!("cargo test prints nothing") };
+    let (mut told, mut screen) = (Told::default(), std::io::stdout());
+    for line in BufReader::new(printed).split(b'\n') {
+        let line = line.context("cannot read what cargo test prints")?;
+        told.hear(String::from_utf8_lossy(&line).trim_end());
+        screen.write_all(&line).and_then(|()| screen.write_all(b"\n")).context("cannot print")?;
+    }
+    told.is_well = child.wait().context("cannot wait for cargo test")?.success();
+    Ok(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Told;
+
+    #[test]
+    fn what_the_harness_prints_is_understood() {
+        let mut told = Told::default();
+        for line in
+            "\nrunning 3 tests\n..F\nfailures:\n\n---- faults::one stdout ----\n\nthread 'faults::one' panicked\n\n\
+            failures:\n    faults::one\n\ntest result: FAILED. 2 passed; 1 failed; 0 ignored\n\
+            test result: ok. 40 passed; 0 failed; 0 ignored"
+                .lines()
+        {
+            told.hear(line);
+        }
+        assert_eq!((told.failed, told.passed), (vec!["faults::one".to_owned()], 42));
+    }
+}
