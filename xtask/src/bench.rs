@@ -98,8 +98,11 @@ async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Table> {
     let workers = std::thread::available_parallelism()?.get();
     let fake = stage::fake(&folder, binary)?;
     let nginx = stage::nginx(&folder, fake.addr, workers)?;
-    let gateway = stage::steadfast(&folder, binary, fake.addr)?;
+    // The figures are meant with decision log and metrics; what keeping requests adds to them stands beside.
+    let gateway = stage::keeping(&folder, binary, fake.addr, false)?;
+    let keeping = stage::steadfast(&folder, binary, fake.addr)?;
     let sides = Sides { direct: fake.addr, nginx: &nginx, gateway: &gateway, options };
+    let kept = Sides { gateway: &keeping, ..sides };
     let wanted = |part: &str| options.only.as_deref().is_none_or(|only| only == part);
     let mut table = Table::default();
     if wanted("plain") {
@@ -118,6 +121,9 @@ async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Table> {
             let named = |what: &str| format!("{what}, us, {connections} {many}");
             table.figure(&named("p50"), &rounds, |round| round.p50_us, Bound::AtMost(1.5));
             table.figure(&named("p99"), &rounds, |round| round.p99_us, Bound::AtMost(1.5));
+            let rounds = kept.rounds(&Request::chat(PLAIN, 2000, false), connections).await?;
+            table.figure(&named("requests kept: p50"), &rounds, |round| round.p50_us, Bound::None);
+            table.figure(&named("requests kept: p99"), &rounds, |round| round.p99_us, Bound::None);
         }
     }
     if wanted("streams") {
@@ -128,7 +134,7 @@ async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Table> {
         table.figure("first token p50, us", &rounds, |round| round.first_token_p50_us, Bound::AtMost(1.5));
         table.figure("first token p99, us", &rounds, |round| round.first_token_p99_us, Bound::None);
     }
-    drop(gateway);
+    drop((gateway, keeping));
     if wanted("memory") {
         talk(&format!("{OPEN_STREAMS} open streams"));
         let fresh = stage::steadfast(&folder, binary, fake.addr)?;
@@ -184,6 +190,7 @@ async fn events(options: &Options, folder: &Folder, binary: &Path, upstream: Soc
 }
 
 /// Who is compared.
+#[derive(Clone, Copy)]
 struct Sides<'a> {
     direct: SocketAddr,
     nginx: &'a Served,

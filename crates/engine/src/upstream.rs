@@ -48,14 +48,8 @@ pub(crate) enum Version {
 impl Upstream {
     pub(crate) fn new(connect: Duration) -> Self {
         let tls = tls();
-        let connector = || {
-            let mut tcp = HttpConnector::new();
-            tcp.enforce_http(false);
-            tcp.set_nodelay(true);
-            tcp.set_keepalive(Some(Duration::from_secs(30)));
-            tcp.set_connect_timeout(Some(connect));
-            (HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http(), tcp)
-        };
+        let connector =
+            || (HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http(), tcp_connector(connect));
         let (https, tcp) = connector();
         let http1 = Pool::new(https.enable_http1().wrap_connector(tcp), connect);
         let (https, tcp) = connector();
@@ -126,6 +120,16 @@ impl Answer {
             Self::Shared(incoming) => incoming.is_end_stream(),
         }
     }
+}
+
+/// Small requests must not wait for larger ones, and a provider that is gone is noticed.
+fn tcp_connector(connect: Duration) -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_keepalive(Some(Duration::from_secs(30)));
+    tcp.set_connect_timeout(Some(connect));
+    tcp
 }
 
 /// The system's certificates, or the built-in ones where the system has none.
@@ -221,4 +225,19 @@ fn chain(error: &dyn Error) -> String {
         cause = error.source();
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tower_service::Service as _;
+
+    #[tokio::test]
+    async fn what_is_written_to_a_provider_goes_at_once() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let stream = super::tcp_connector(Duration::from_secs(20)).call(address).await.unwrap();
+        assert!(stream.inner().nodelay().unwrap());
+    }
 }

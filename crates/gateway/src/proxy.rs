@@ -19,6 +19,9 @@ use crate::edge::{Body, Refusal, whole};
 use crate::prefix::{self, Prefix};
 use crate::server::Settings;
 
+/// The largest head of a request; agents send a few kilobytes.
+pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
+
 /// No model has a name this long; names go into logs and headers.
 const MODEL_BYTES_MAX: usize = 256;
 
@@ -92,6 +95,7 @@ async fn read(
     let (parts, body) = request.into_parts();
     let mut headers = parts.headers;
     refuse_strangers(&headers, door)?;
+    refuse_large(&headers, &parts.uri)?;
     let client = caller::client(&headers, &path, &prefix, &snapshot)?;
     let caller = caller::identify(&mut headers, parts.uri.query(), &prefix, &client, &snapshot, door)?;
     let wishes = caller::wishes(&headers)?;
@@ -132,6 +136,16 @@ fn respond(reply: Reply) -> Response<Body> {
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;
     response
+}
+
+/// Such a head would be refused by every provider, and without a word that a person understands.
+fn refuse_large(headers: &HeaderMap, uri: &http::Uri) -> Result<(), Refusal> {
+    let lines = headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+    if lines.sum::<usize>() + uri.path().len() + uri.query().map_or(0, str::len) <= HEAD_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("the request's address and headers are larger than {} KiB", HEAD_BYTES_MAX / 1024);
+    Err(Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, FailureKind::InvalidRequest, message))
 }
 
 /// A web page of somebody else must not spend the keys of whoever looks at it.

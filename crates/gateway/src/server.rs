@@ -28,8 +28,8 @@ const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(30);
 /// How long connections that are cut off may take to notice.
 const CUT_TIME: Duration = Duration::from_secs(1);
 
-/// The largest head of a request; agents send a few kilobytes.
-const HEAD_BYTES_MAX: usize = 128 * 1024;
+/// The largest head that is read at all. What the gateway itself takes is less, so that it can say why it refuses.
+const READ_BYTES_MAX: usize = 2 * proxy::HEAD_BYTES_MAX;
 
 /// Ten times as many agents as one machine runs. Each costs some tens of kilobytes while it streams.
 pub const CONNECTIONS_MAX: usize = 8192;
@@ -173,9 +173,7 @@ impl Gateway {
 impl Serving {
     /// Begins to serve a connection, on a worker where there are some.
     fn begin(&self, stream: TcpStream, workers: Option<&Workers>, phase: watch::Receiver<Phase>, place: Place) {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "cannot set TCP_NODELAY");
-        }
+        prepare(&stream);
         let serving = self.clone();
         let Some(workers) = workers else {
             tokio::spawn(async move {
@@ -243,6 +241,13 @@ impl Serving {
     }
 }
 
+/// Small pieces of a stream must not wait for larger ones.
+fn prepare(stream: &TcpStream) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
+    }
+}
+
 /// How far a shutdown has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -255,11 +260,11 @@ enum Phase {
 
 fn builder(settings: &Settings) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(settings.head_time).max_buf_size(HEAD_BYTES_MAX);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(settings.head_time).max_buf_size(READ_BYTES_MAX);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_header_list_size(HEAD_BYTES_MAX as u32)
+        .max_header_list_size(READ_BYTES_MAX as u32)
         .keep_alive_interval(KEEP_ALIVE_EVERY);
     builder
 }
@@ -276,5 +281,20 @@ async fn speaks_http2(stream: &TcpStream) -> io::Result<bool> {
         }
         // The rest of it is on its way, and a socket with something to read is ready all the time.
         tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::{TcpListener, TcpStream};
+
+    #[tokio::test]
+    async fn what_is_written_to_a_client_goes_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        assert!(!stream.nodelay().unwrap());
+        super::prepare(&stream);
+        assert!(stream.nodelay().unwrap());
     }
 }

@@ -13,7 +13,7 @@ use crate::fold::{Draft, Item};
 use crate::rollup::{Dimension, Key, Known, Measures, Share, Sums};
 
 /// Rows of one statement: enough that its price is shared, few enough that both databases take the values.
-const ROWS_MAX: usize = 64;
+const ROWS_MAX: usize = 32;
 
 const REQUEST_COLUMNS: &[&str] = &[
     "id",

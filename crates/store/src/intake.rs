@@ -42,6 +42,8 @@ pub struct Health {
 pub(crate) struct Shared {
     pub(crate) options: Options,
     fed: Mutex<Fed>,
+    /// Held by whoever folds.
+    turn: Mutex<()>,
     folded: Mutex<Folded>,
     /// Something was fed or folded, or a flush is wanted.
     pub(crate) work: Notify,
@@ -64,6 +66,7 @@ pub(crate) struct Shared {
 #[derive(Debug, Default)]
 struct Fed {
     batches: VecDeque<Arc<[Record]>>,
+    /// In the batches, and in those that are being folded.
     records: usize,
 }
 
@@ -82,6 +85,7 @@ impl Shared {
         Self {
             options,
             fed: Mutex::default(),
+            turn: Mutex::default(),
             folded: Mutex::new(Folded { folding, waiting: VecDeque::new(), bytes: 0, in_hand: 0 }),
             work: Notify::new(),
             database: watch::Sender::new(None),
@@ -112,17 +116,22 @@ impl Shared {
 
     /// Folds what was fed.
     pub(crate) fn fold(&self, now: i64) {
-        let fed = std::mem::take(&mut *lock(&self.fed));
-        let mut folded = lock(&self.folded);
-        let Folded { folding, waiting, bytes, .. } = &mut *folded;
-        let mut lost = 0;
-        let mut put = |item: Item| lost += put(item, waiting, bytes);
-        for record in fed.batches.iter().flat_map(|batch| batch.iter()) {
-            folding.take(record, now, &mut put);
-        }
-        drop(folded);
-        if lost > 0 {
+        // One after the other: what is folded later was fed later.
+        let _turn = lock(&self.turn);
+        let batches = std::mem::take(&mut lock(&self.fed).batches);
+        for batch in batches {
+            let mut folded = lock(&self.folded);
+            let Folded { folding, waiting, bytes, .. } = &mut *folded;
+            let mut lost = 0;
+            for record in batch.iter() {
+                folding.take(record, now, &mut |item| lost += put(item, waiting, bytes));
+            }
+            drop(folded);
+            // Only now: in between they would be nowhere, and a flush would miss them.
+            lock(&self.fed).records -= batch.len();
             self.lose(lost);
+            // This core may be one that serves: whoever waits for it comes first.
+            std::thread::yield_now();
         }
     }
 
@@ -179,7 +188,9 @@ impl Shared {
         lock(&self.folded).folding.number(opening);
     }
 
+    /// What is known of a request and has not been written.
     pub(crate) fn waiting(&self, request: &str) -> Option<String> {
+        self.fold(crate::now());
         let folded = lock(&self.folded);
         if let Some(lines) = folded.folding.lines(request) {
             return Some(lines.to_owned());

@@ -22,8 +22,12 @@ use crate::upkeep;
 /// How long events are gathered before they are written.
 const GATHER: Duration = Duration::from_millis(200);
 
-/// Requests of one transaction: those who wait to write a document wait no longer than this takes.
-const BATCH_MAX: usize = 2_000;
+/// How long records are gathered before they are folded: waking the thread for each handful costs more than folding it.
+const GATHER_RECORDS: Duration = Duration::from_millis(10);
+
+/// Requests of one transaction: those who wait to write a document wait no longer than this takes, and so, on a busy
+/// machine, may those who serve.
+const BATCH_MAX: usize = 500;
 
 /// Low enough to wait for those who serve, high enough to keep up with them.
 #[cfg(target_os = "linux")]
@@ -95,6 +99,9 @@ async fn fold(shared: Arc<Shared>) {
     let mut losses = Losses { untold: 0, since: looked, grew: looked };
     while !shared.is_closed() {
         let _ = timeout(GATHER / 4, shared.work.notified()).await;
+        if !shared.is_hurried() {
+            tokio::time::sleep(GATHER_RECORDS).await;
+        }
         let now = crate::now();
         shared.fold(now);
         if looked.elapsed() >= LOOK_EVERY {

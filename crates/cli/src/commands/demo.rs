@@ -46,6 +46,10 @@ pub(crate) struct DemoArgs {
     /// For programs: the summary as one JSON object, and nothing else on stdout
     #[arg(long)]
     json: bool,
+
+    /// Do not open the dashboard in a browser
+    #[arg(long)]
+    no_open: bool,
 }
 
 /// Without a terminal nobody is there to press Ctrl-C.
@@ -96,6 +100,9 @@ async fn show(args: &DemoArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode>
     let url = format!("http://{}", stage.address);
     talk(&greeting(&url));
     let screen = if args.json { None } else { Screen::take() };
+    if screen.is_some() && !args.no_open {
+        open_browser(&format!("{url}/"));
+    }
     let seconds = args.seconds.or(screen.is_none().then_some(SECONDS_UNATTENDED));
     let whole = seconds.map(|seconds| Duration::from_secs(seconds.into()));
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
@@ -289,6 +296,23 @@ impl Crowd {
 fn log_path() -> PathBuf {
     let usual = decisions::demo_path(&environment()).filter(|path| decisions::fresh(path).is_ok());
     usual.unwrap_or_else(|| std::env::temp_dir().join(format!("steadfast-demo-{}.jsonl", std::process::id())))
+}
+
+/// Opens the dashboard where there is a desktop; everybody else has read where it is.
+fn open_browser(url: &str) {
+    let is_desktop = cfg!(target_os = "macos")
+        || ["DISPLAY", "WAYLAND_DISPLAY"]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    if is_desktop {
+        let quiet = std::process::Stdio::null;
+        let opened =
+            tokio::process::Command::new(program).arg(url).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+        if let Err(error) = opened {
+            tracing::debug!(%error, program, "cannot open a browser");
+        }
+    }
 }
 
 fn greeting(url: &str) -> String {

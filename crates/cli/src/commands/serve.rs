@@ -232,10 +232,13 @@ fn connections_possible() -> usize {
     usize::try_from(clients).unwrap_or(usize::MAX)
 }
 
+/// The database's driver tells its own troubles as warnings; the store says them once, and better.
+const LOGGED: &str = "info,sqlx=error";
+
 /// Talk about what happens goes to stderr; `RUST_LOG` sets how much.
 fn start_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(LOGGED));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // Whoever set one up before us keeps it.
     let _ = log.with_ansi(false).try_init();

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::Folder;
+use crate::screen::Screen;
 
 #[test]
 fn failures_are_played_recovered_and_counted() {
@@ -44,4 +45,22 @@ fn without_a_terminal_it_is_a_log_and_a_summary() {
         assert!(told.stdout.contains(line), "{line} is missing:\n{}", told.stdout);
     }
     assert!(told.stderr.contains("\n  steadfast serve "), "{}", told.stderr);
+}
+
+#[test]
+fn in_a_terminal_it_is_a_picture_that_lives_and_the_dashboard_opens() {
+    let folder = Folder::new();
+    // What a desktop opens addresses with.
+    folder.write("xdg-open", "#!/bin/sh\necho \"$1\" > opened\n");
+    let made = std::process::Command::new("chmod").args(["+x", "xdg-open"]).current_dir(&folder.0).status();
+    assert!(made.unwrap().success());
+    let path = format!("PATH={}:{}", folder.0.display(), std::env::var("PATH").unwrap());
+    let screen = Screen::open(&folder, "demo", &[&path, "DISPLAY=:9"]);
+    let headings = ["what clients see", "what providers did", "recovered", "endpoint     breaker", "last decisions"];
+    let seen = screen.until(&[&headings[..], &["openai-a", "-> retry in", "playing  "]].concat());
+    let address = seen.split("dashboard ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let opened = || std::fs::read_to_string(folder.0.join("opened")).unwrap_or_default();
+    screen.wait("a browser is opened", || Some(opened().trim()) == address);
+    screen.key("C-c");
+    screen.until(&["clients    ", "providers  ", "steadfast why "]);
 }

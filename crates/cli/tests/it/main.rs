@@ -10,6 +10,7 @@ mod explain;
 mod fake;
 mod kills;
 mod run;
+mod screen;
 mod secrets;
 mod serve;
 mod setup;

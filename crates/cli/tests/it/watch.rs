@@ -1,11 +1,11 @@
 //! `steadfast top` and `steadfast mcp` beside a running gateway.
 
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::Folder;
+use super::screen::Screen;
 use super::serve::{Provider, Server};
 
 const CONFIG: &str = r#"
@@ -169,27 +169,6 @@ fn an_alert_that_could_not_be_told_is_in_the_log() {
 #[test]
 fn top_draws_a_live_screen_in_a_terminal() {
     let (_provider, folder, _server, url) = failed();
-    let session = format!("steadfast-top-{}", std::process::id());
-    let tmux = |arguments: &[&str]| {
-        let mut command = Command::new("tmux");
-        command.args(["-L", &session]).args(arguments).current_dir(&folder.0).stdin(Stdio::null());
-        command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-    };
-    let binary = env!("CARGO_BIN_EXE_steadfast");
-    let started = tmux(&["new-session", "-d", "-x", "100", "-y", "30", &format!("{binary} top --url {url}")]);
-    // A machine without tmux has seen the same picture in plain text above.
-    if started.is_err() {
-        return;
-    }
-    let began = Instant::now();
-    let seen = loop {
-        let seen = tmux(&["capture-pane", "-p"]).unwrap();
-        if seen.contains("steadfast top") && seen.contains("server_error") || began.elapsed() > Duration::from_secs(20)
-        {
-            break seen;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    };
-    let _ = tmux(&["kill-server"]);
-    assert!(seen.contains("endpoint") && seen.contains("closed") && seen.contains("requests/s"), "{seen}");
+    let screen = Screen::open(&folder, &format!("top --url {url}"), &[]);
+    screen.until(&["steadfast top", "server_error", "endpoint", "closed", "requests/s"]);
 }

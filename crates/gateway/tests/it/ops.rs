@@ -190,6 +190,14 @@ async fn limits_of_heads_bodies_and_patience_are_told() {
     let large = format!("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "y".repeat(200 * 1024));
     let answer = raw(&stage, large.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    let large = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nanthropic-version: 2023-06-01\r\ncontent-length: 2\r\n\
+         connection: close\r\nx-large: {}\r\n\r\n{{}}",
+        "y".repeat(70 * 1024)
+    );
+    let answer = raw(&stage, large.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 431 ") && answer.contains("headers are larger than 64 KiB"), "{answer}");
+    assert!(answer.contains("\"type\":\"error\""), "in the client's format: {answer}");
 
     let slow = "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{\"model\":";
     let answer = raw(&stage, slow.as_bytes()).await;

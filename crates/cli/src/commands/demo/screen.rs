@@ -68,7 +68,10 @@ pub(crate) fn draw(view: &View<'_>, rows: usize) -> Vec<Line> {
     let clock = format!("{:02}:{:02}", seconds / 60, seconds % 60);
     let mut lines = vec![
         Line::of(Ink::Bold, "steadfast demo").and(Ink::Plain, format!("  {clock}  ")).and(Ink::Faint, "Ctrl-C ends it"),
-        Line::of(Ink::Faint, format!("your own client may join: base URL {} (for OpenAI + /v1)", view.url)),
+        Line::of(
+            Ink::Faint,
+            format!("dashboard {}/  your own clients may join: the same base URL, OpenAI + /v1", view.url),
+        ),
         Line::of(Ink::Plain, "playing  ").and(Ink::Doubt, view.scene),
         Line::default(),
         rates("what clients see", "requests", tally.requests(), tally.served, tally.failed, tally.success()),
