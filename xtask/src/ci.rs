@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: everything CI checks but the real clients (`cargo xtask clients`), in the order in which it is
 //! quickest to know.
 
-mod tests;
+mod suite;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     check("programs", install_programs)?;
     check("format", || cargo(FORMAT))?;
     check("lints", || cargo(LINTS))?;
-    let mut again = check("tests", tests::run)?;
+    let mut again = check("tests", suite::run)?;
     check("docs", || cargo(DOCS))?;
     again.extend(together()?);
     check("tidy", || crate::tidy::run(&[]).map(drop))?;
