@@ -19,6 +19,7 @@ from pathlib import Path
 
 from agents import AGENTS as RUNS
 from stage import Stage, environment, run
+from supervised import supervised_cases
 from table import (AGENTS, ASKED_AGAIN, AWAITING, DIALECTS, FAULTS, FEATURES, FOREIGN, GIVEN, MODELS, SDKS, STREAMS_ONLY, TRANSLATES, WHOLE_WITHOUT_END,
                    WORDS)
 
@@ -203,7 +204,7 @@ def lanes(node_modules, home):
         command = [*commands[script], str(here / script), str(Path(node_modules).parent / "package.json")]
         yield Runner(command, home), [case for client, api in clients.items() for case in sdk_cases(client, api)]
     # The slow ones begin first; two at a time, for whoever takes the next.
-    waiting = [case for name in ["opencode", "gemini", "claude", "codex"] for case in agent_cases(name, AGENTS[name])]
+    waiting = [case for name in ["opencode", "gemini", "claude", "codex"] for case in [*agent_cases(name, AGENTS[name]), *supervised_cases(name)]]
     yield None, waiting[0::2]
     yield None, waiting[1::2]
 

@@ -125,15 +125,16 @@ const ROWS: &[Row] = &[
     Row {
         name: "codex",
         command: &["codex", "exec", "--json", "--skip-git-repo-check", "-m", "{model}", "{arguments}", "{task}"],
+        // Some of its options, such as the sandbox, are known before `resume` only.
         resume: &[
             "codex",
             "exec",
-            "resume",
             "--json",
             "--skip-git-repo-check",
             "-m",
             "{model}",
             "{arguments}",
+            "resume",
             "{session}",
             "{task}",
         ],

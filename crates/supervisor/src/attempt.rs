@@ -179,7 +179,9 @@ impl Attempting<'_> {
         ];
         let mut values = Values { pairs, arguments: &[] };
         let pointed = gateway.iter().flat_map(|_| &agent.gateway.arguments).map(|part| fill_text(part, &values));
-        let arguments: Vec<String> = pointed.chain(task.arguments.iter().cloned()).collect();
+        // They were written for one agent; another of the chain would not know them.
+        let own = task.arguments.iter().filter(|_| task.agent.is_empty() || crew.agent_name == task.agent);
+        let arguments: Vec<String> = pointed.chain(own.cloned()).collect();
         values.arguments = &arguments;
         let template = if resumed.is_some() { &agent.resume } else { &agent.command };
         let mut parts = fill(template, &values).into_iter();

@@ -1,7 +1,5 @@
 //! The promise of a stream, mode by mode and fault by fault.
 
-use std::time::Duration;
-
 use http_body_util::BodyExt as _;
 use serde_json::json;
 use steadfast_fake::End;

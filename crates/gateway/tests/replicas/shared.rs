@@ -149,9 +149,12 @@ async fn a_persons_word_a_pause_and_an_exhausted_quota_are_known_everywhere() {
 async fn a_rate_limit_holds_over_both_together() {
     let redis = Redis::with_password("s3cret-of-redis");
     let (one, other) = pair(&redis, "[projects.acme]\nrate = { requests_per_minute = 60 }").await;
+    let began = Instant::now();
     let (served, refused) = load([&one, &other], 150, "acme", StatusCode::TOO_MANY_REQUESTS).await;
     assert_eq!(served + refused, 300);
-    assert!(served <= 60, "{served} of 60");
+    // One more comes with every second.
+    let most = 61 + usize::try_from(began.elapsed().as_secs()).unwrap();
+    assert!(served <= most, "{served} of {most}");
     assert!(served >= 50, "{served} of 60: what one does not use, the other gets");
     assert_eq!(one.fake.requests().len(), served, "nobody was called for those that were refused");
     let refused = one.send(of_project("acme")).await;

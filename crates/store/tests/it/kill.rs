@@ -19,7 +19,12 @@ async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
     let file = folder.join("store.db").display().to_string();
     let kills = std::env::var("STEADFAST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(KILLS);
     let (mut requests, mut in_sessions, mut failures) = (0, 0, 0);
-    for round in 0..kills {
+    for round in 0.. {
+        // On a slow machine little is written before it dies.
+        if round >= kills && requests > 0 && in_sessions > 0 && failures > 0 {
+            break;
+        }
+        assert!(round < 10 * kills, "some of it is written: {requests} {in_sessions} {failures}");
         let mut writing = Writing::start(&[], &file);
         // The first line says that it has begun; the moment of death is chance.
         let first = writing.lines.by_ref().map_while(Result::ok).find(|line| line.ends_with(';'));
@@ -44,8 +49,4 @@ async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
         (requests, in_sessions, failures) = (audit.requests, audit.in_sessions, audit.session_failures);
         store.close().await;
     }
-    assert!(
-        requests > 0 && in_sessions > 0 && failures > 0,
-        "some of it is written: {requests} {in_sessions} {failures}"
-    );
 }

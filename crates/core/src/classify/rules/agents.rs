@@ -18,6 +18,11 @@ pub(super) const RULES: &[Rule] = &[
         .class()
         .text(&["proxy request budget exhausted"])
         .example("Proxy request budget exhausted"),
+    // Told with whatever status this client stops at, so the status says nothing.
+    rule("agents.steadfast", ServerError)
+        .decisive()
+        .text(&["steadfast gave up on this request"])
+        .example("Steadfast gave up on this request. The command `steadfast why` tells what happened."),
     rule("agents.capacity", Overloaded)
         .text(&["selected model is at capacity"])
         .example("Selected model is at capacity. Please try a different model."),
