@@ -21,6 +21,8 @@ import pandas
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+import schema
+
 TOKEN = "api-check-token-1234567890"
 AUTHORIZATION = {"authorization": f"Bearer {TOKEN}"}
 
@@ -183,6 +185,7 @@ async def mcp(binary, base):
 
 
 def main(binary):
+    schema.check(binary)
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         fake, base = f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{port}"

@@ -331,3 +331,17 @@ impl Session {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_lists_its_endpoints_by_their_ids() {
+        let endpoint = |name: &str| Endpoint::new(name, breaker::Settings::default(), 0.2, 1);
+        let world = World::new(vec![endpoint("one"), endpoint("two")]);
+        let listed: Vec<_> = world.endpoints().map(|(id, endpoint)| (id, &*endpoint.name)).collect();
+        assert_eq!(listed, [(EndpointId(0), "one"), (EndpointId(1), "two")]);
+        assert_eq!(&*world.endpoint(EndpointId(1)).unwrap().name, "two");
+    }
+}

@@ -10,6 +10,7 @@
 //! The same seed gives the same run, byte for byte. A broken invariant stops the run and prints
 //! the seed and the shortest trace that shows it. Knows no sockets, no clock and no files.
 
+pub mod invariant;
 mod log;
 mod op;
 pub mod plant;
@@ -26,7 +27,9 @@ pub mod stats;
 pub mod swarm;
 pub mod trouble;
 pub mod watch;
+mod words;
 
+pub use invariant::Invariant;
 pub use rare::Rare;
 pub use replay::{Replayed, replay};
 pub use report::{Report, compare, comparison, run, table};

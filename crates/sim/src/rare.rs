@@ -3,66 +3,50 @@
 
 use serde::{Serialize, Serializer};
 
-macro_rules! rare {
-    ($($variant:ident: $words:literal,)*) => {
-        /// A state that seldom comes about.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(usize)]
-        pub enum Rare {
-            $(#[doc = $words] $variant,)*
-        }
+use crate::words::worded;
 
-        impl Rare {
-            /// Every one of them.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// What it is, in words.
-            pub const fn words(self) -> &'static str {
-                match self { $(Self::$variant => $words,)* }
-            }
-        }
-    };
-}
-
-rare! {
-    TrippedInARow: "a breaker opened",
-    FalseOpen: "a breaker opened without much cause",
-    ProbeClosed: "a probe closed a breaker",
-    ProbeFailed: "a probe failed",
-    ProbeLost: "a probe's lease ended",
-    ProbeCancelled: "a probe was cancelled",
-    Straggler: "a result from before a trip was dropped",
-    Panic: "every breaker refused and the throttle let one through",
-    Rerouted: "an attempt was rerouted around an open breaker",
-    RetriesEmpty: "a retry allowance was empty",
-    FallbacksEmpty: "a fallback allowance was empty",
-    Patience: "an operation waited for an allowance",
-    Doubt: "an operation waited for a breaker's judgement",
-    SetAside: "a credential was set aside",
-    WaitTooLong: "a provider asked for a longer wait than the policy accepts",
-    SessionSpent: "a session had used all its retries",
-    AttemptsSpent: "a request had made all its attempts",
-    Deadline: "a deadline passed",
-    MoneyRefused: "a spend budget refused an attempt",
-    PriceUnknown: "a price was unknown under a spend budget",
-    ChargedFailure: "a failed attempt was charged",
-    Escalated: "a session climbed",
-    RolledBack: "a climb did not help and was rolled back",
-    NobodyFits: "no model could take a request",
-    Repaired: "a repair worked",
-    RepairFailed: "a repair failed",
-    Deferred: "a turn was deferred",
-    AskedYes: "a person said yes",
-    AskedNo: "a person said no",
-    AskSkipped: "a question was skipped",
-    Degraded: "a council went on without a voice",
-    Restarted: "a task was restarted",
-    RestartsSpent: "a task had used all its restarts",
-    Cancelled: "a caller left",
-    Vanished: "a driver vanished",
-    Remembered: "a session began elsewhere because its first target had failed",
-    Parked: "a request was held because no target was left",
-    Warned: "a session used so many retries that a person was warned",
+worded! {
+    /// A state that seldom comes about.
+    Rare {
+        TrippedInARow: "a breaker opened",
+        FalseOpen: "a breaker opened without much cause",
+        ProbeClosed: "a probe closed a breaker",
+        ProbeFailed: "a probe failed",
+        ProbeLost: "a probe's lease ended",
+        ProbeCancelled: "a probe was cancelled",
+        Straggler: "a result from before a trip was dropped",
+        Panic: "every breaker refused and the throttle let one through",
+        Rerouted: "an attempt was rerouted around an open breaker",
+        RetriesEmpty: "a retry allowance was empty",
+        FallbacksEmpty: "a fallback allowance was empty",
+        Patience: "an operation waited for an allowance",
+        Doubt: "an operation waited for a breaker's judgement",
+        SetAside: "a credential was set aside",
+        WaitTooLong: "a provider asked for a longer wait than the policy accepts",
+        SessionSpent: "a session had used all its retries",
+        AttemptsSpent: "a request had made all its attempts",
+        Deadline: "a deadline passed",
+        MoneyRefused: "a spend budget refused an attempt",
+        PriceUnknown: "a price was unknown under a spend budget",
+        ChargedFailure: "a failed attempt was charged",
+        Escalated: "a session climbed",
+        RolledBack: "a climb did not help and was rolled back",
+        NobodyFits: "no model could take a request",
+        Repaired: "a repair worked",
+        RepairFailed: "a repair failed",
+        Deferred: "a turn was deferred",
+        AskedYes: "a person said yes",
+        AskedNo: "a person said no",
+        AskSkipped: "a question was skipped",
+        Degraded: "a council went on without a voice",
+        Restarted: "a task was restarted",
+        RestartsSpent: "a task had used all its restarts",
+        Cancelled: "a caller left",
+        Vanished: "a driver vanished",
+        Remembered: "a session began elsewhere because its first target had failed",
+        Parked: "a request was held because no target was left",
+        Warned: "a session used so many retries that a person was warned",
+    }
 }
 
 /// How often each was reached.

@@ -19,6 +19,7 @@ use steadfast_core::recovery::{Action, Answer, Attempt, Choice, Outcome, Plan, Q
 use steadfast_core::route::Needs;
 use steadfast_core::world::{Session, Turn};
 
+use crate::invariant::Invariant;
 use crate::log::{Log, Names};
 use crate::op::{Op, Purse, Running};
 use crate::plant::Plant;
@@ -69,14 +70,14 @@ pub struct Finished {
 
 /// Runs a scenario to its end, or to the first broken invariant.
 pub fn simulate(setup: &Setup) -> Finished {
-    let mut policy = setup.policy.clone();
-    if let Some(boundary) = setup.plant.and_then(Plant::boundary) {
-        policy.vendor_boundary = boundary;
+    let (mut scenario, mut policy) = (setup.scenario.clone(), setup.policy.clone());
+    if let Some(plant) = setup.plant {
+        plant.mislead(&mut scenario, &mut policy);
     }
-    let stage = match Stage::new(&setup.scenario, &policy, setup.seed) {
-        Ok(stage) => Stage { policy: Arc::new(setup.policy.clone()), ..stage },
+    let stage = match Stage::new(&scenario, &policy, setup.seed) {
+        Ok(stage) => stage,
         Err(error) => {
-            let (invariant, detail) = ("a route can be made", error.to_string());
+            let (invariant, detail) = (Invariant::RouteMade, error.to_string());
             let broken = Broken { invariant, detail, request: None, at: Instant::ORIGIN };
             return Finished { stats: Stats::default(), log: Vec::new(), broken: Some(Box::new(broken)) };
         }
@@ -155,7 +156,7 @@ impl<'a> Driver<'a> {
             free: Vec::new(),
             queue: Queue::new(),
             rng: fastrand::Rng::with_seed(setup.seed),
-            watch: Watch::new(&stage.world, stage.projects.len()),
+            watch: Watch::new(&stage.world, stage.projects.len(), &setup.policy, scenario.spend),
             stats: Stats::new(scenario.endpoints.iter().map(|spec| spec.name.clone())),
             log: match setup.log {
                 Logging::Off => None,
@@ -191,8 +192,9 @@ impl<'a> Driver<'a> {
             self.handle(event, now)?;
         }
         if let Some(open) = self.ops.iter().flatten().next() {
-            return broken("every operation ends", "still open when all is quiet".to_owned(), open.id, now);
+            return broken(Invariant::Ends, "still open when all is quiet".to_owned(), open.id, now);
         }
+        self.plant(Plant::at_the_end);
         self.watch.quiet(&self.stage.world, &self.stage.projects, now)
     }
 
@@ -297,6 +299,7 @@ impl<'a> Driver<'a> {
             restart_due: None,
         };
         self.next_op += 1;
+        self.watch.begun();
         self.stats.request(scenario.cause, now);
         if let Some(log) = &mut self.log {
             let names = Names { route: &self.stage.routes[way].route, world: &self.stage.world };
@@ -319,7 +322,8 @@ impl<'a> Driver<'a> {
             if op.restart_due.is_some_and(|due| now >= due) {
                 Watch::run_anew(&mut op);
             }
-            let action = op.recovery.next(&self.stage.world, now);
+            let mut action = op.recovery.next(&self.stage.world, now);
+            self.plant(|plant, stage| plant.in_action(&mut action, &op, stage, now));
             self.watch.touched(&self.stage.world, self.stage.routes[op.way].endpoints, op.id, now)?;
             self.note_changes(now);
             op.turn = op.turn.wrapping_add(1);
@@ -328,9 +332,9 @@ impl<'a> Driver<'a> {
                 Action::Attempt(attempt) => return self.attempt(slot, op, attempt, now),
                 Action::Wait(until) => {
                     if until >= op.recovery.deadline() {
-                        return broken("no wait passes the deadline", format!("until {until}"), op.id, now);
+                        return broken(Invariant::WaitInTime, format!("until {until}"), op.id, now);
                     }
-                    self.queue.push(until, Event::Wake(at));
+                    self.wake(until, at, &op);
                 }
                 Action::Restart(until) => {
                     self.stats.rare.hit(Rare::Restarted);
@@ -346,7 +350,7 @@ impl<'a> Driver<'a> {
                 }
                 Action::Ask(question) => self.ask(&mut op, at, &question, now)?,
                 Action::Decided(decision) => {
-                    self.decided(&mut op, None, &decision, now)?;
+                    self.decided(&mut op, None, decision, now)?;
                     continue;
                 }
                 Action::Done(outcome) => return self.done(slot, &op, outcome, now),
@@ -356,11 +360,20 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn attempt(&mut self, slot: u32, mut op: Box<Op>, mut attempt: Attempt, now: Instant) -> Checked {
-        self.plant_in_attempt(&mut attempt, &op, now);
+    /// Plans to ask the core again.
+    fn wake(&mut self, until: Instant, at: OpRef, op: &Op) {
+        let until = match self.setup.plant {
+            Some(Plant::ForgetsToWake) => return,
+            Some(Plant::Oversleeps) => op.recovery.deadline() + Duration::from_secs(1),
+            _ => until,
+        };
+        self.queue.push(until, Event::Wake(at));
+    }
+
+    fn attempt(&mut self, slot: u32, mut op: Box<Op>, mut attempt: Attempt, mut now: Instant) -> Checked {
+        self.plant(|plant, stage| plant.in_attempt(&mut attempt, &op, stage, &mut now));
         let way = &self.stage.routes[op.way];
-        let policy = &self.stage.policy;
-        let probe = self.watch.attempt(&mut op, &attempt, way, policy, &self.stage.world, now)?;
+        let probe = self.watch.attempt(&mut op, &attempt, way, &self.stage.world, now)?;
         match attempt.choice {
             Choice::Panic => self.stats.rare.hit(Rare::Panic),
             Choice::Rerouted => self.stats.rare.hit(Rare::Rerouted),
@@ -388,7 +401,7 @@ impl<'a> Driver<'a> {
             paid_fallback: std::mem::take(&mut op.paid_fallback),
             paid_retry: op.paid_retry.take(),
             probe,
-            lease: policy.breaker.lease,
+            lease: self.stage.policy.breaker.lease,
             reply,
         };
         self.stats.attempt(&running, self.setup.scenario.cause, now);
@@ -410,7 +423,7 @@ impl<'a> Driver<'a> {
     fn ask(&mut self, op: &mut Op, at: OpRef, question: &Question, now: Instant) -> Checked {
         if question.skip > op.recovery.deadline() {
             let detail = format!("a question until {}", question.skip);
-            return broken("no wait passes the deadline", detail, op.id, now);
+            return broken(Invariant::WaitInTime, detail, op.id, now);
         }
         let person = self.setup.scenario.person;
         let after = self.pause(person.secs);
@@ -425,7 +438,10 @@ impl<'a> Driver<'a> {
     }
 
     fn done(&mut self, slot: u32, op: &Op, outcome: Outcome, now: Instant) -> Checked {
-        Watch::outcome(op, &outcome, now)?;
+        self.watch.outcome(op, &outcome, now)?;
+        if self.setup.plant == Some(Plant::EndsTwice) {
+            self.watch.outcome(op, &outcome, now)?;
+        }
         self.note_outcome(op, &outcome, now);
         self.stats.outcome(op, &outcome, now);
         if let Some(log) = &mut self.log {
@@ -461,6 +477,13 @@ impl<'a> Driver<'a> {
         }
         if !matches!(outcome, Outcome::Succeeded(_)) && op.rung.is_some() {
             rare.hit(Rare::RolledBack);
+        }
+    }
+
+    /// Puts the bug in, if there is to be one.
+    fn plant(&self, bug: impl FnOnce(Plant, &Stage)) {
+        if let Some(plant) = self.setup.plant {
+            bug(plant, &self.stage);
         }
     }
 

@@ -10,12 +10,14 @@ use std::time::Duration;
 use steadfast_core::breaker::{Outcome as Health, State};
 use steadfast_core::cost::Usage;
 use steadfast_core::decision::{Decision, Reason};
-use steadfast_core::policy::{Policy, Step, VendorBoundary};
+use steadfast_core::policy::{Policy, Step, StepRule, VendorBoundary};
 use steadfast_core::recovery::{Attempt, Choice, Outcome};
 use steadfast_core::world::{Project, World};
 use steadfast_core::{Failure, FailureKind, Instant};
 
+use crate::invariant::Invariant;
 use crate::op::{Account, Op, Running};
+use crate::scenario::Spend;
 use crate::stage::Way;
 
 /// An invariant that did not hold.
@@ -23,7 +25,7 @@ use crate::stage::Way;
 #[error("{invariant}: {detail}, at {at}")]
 pub struct Broken {
     /// Which one.
-    pub invariant: &'static str,
+    pub invariant: Invariant,
     /// What was seen.
     pub detail: String,
     /// The request that showed it.
@@ -45,11 +47,21 @@ pub(crate) struct Change {
 /// The books kept beside the core's.
 #[derive(Debug)]
 pub(crate) struct Watch {
+    /// What was promised, whatever the core was told.
+    policy: Arc<Policy>,
+    spend: Spend,
     endpoints: Vec<EndpointBook>,
     projects: Vec<ProjectBook>,
     pub(crate) changes: Vec<Change>,
-    pub(crate) started: u64,
-    pub(crate) ended: u64,
+    operations: Count,
+    attempts: Count,
+}
+
+/// What began must end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    begun: u64,
+    ended: u64,
 }
 
 #[derive(Debug)]
@@ -82,7 +94,7 @@ pub(crate) enum ProbeEnd {
 }
 
 impl Watch {
-    pub(crate) fn new(world: &World, projects: usize) -> Self {
+    pub(crate) fn new(world: &World, projects: usize, policy: &Policy, spend: Spend) -> Self {
         let book = |breaker: &steadfast_core::breaker::Breaker| EndpointBook {
             fingerprint: breaker.fingerprint(),
             state: State::Closed,
@@ -93,11 +105,13 @@ impl Watch {
             refunds: 0,
         };
         Self {
+            policy: Arc::new(policy.clone()),
+            spend,
             endpoints: world.endpoints().map(|(_, endpoint)| book(&endpoint.breaker)).collect(),
             projects: vec![ProjectBook::default(); projects],
             changes: Vec::new(),
-            started: 0,
-            ended: 0,
+            operations: Count::default(),
+            attempts: Count::default(),
         }
     }
 
@@ -112,7 +126,7 @@ impl Watch {
             }
             if permitted & 1 << index == 0 {
                 let detail = format!("the breaker of {} changed", endpoint.name);
-                return broken("what counts nowhere changes nothing", detail, request, now);
+                return broken(Invariant::CountsNowhere, detail, request, now);
             }
             book.fingerprint = fingerprint;
             let (state, generation) = (endpoint.breaker.state(now), endpoint.breaker.generation());
@@ -129,7 +143,7 @@ impl Watch {
             };
             if !legal {
                 let detail = format!("{} went from {before:?} to {state:?} in {steps} steps", endpoint.name);
-                return broken("breaker transitions are legal", detail, request, now);
+                return broken(Invariant::LegalTransitions, detail, request, now);
             }
             if state.name() != book.state.name() || steps > 0 {
                 self.changes.push(Change { endpoint: index, from: before, to: state });
@@ -142,37 +156,42 @@ impl Watch {
         Ok(())
     }
 
+    /// An operation began.
+    pub(crate) fn begun(&mut self) {
+        self.operations.begun += 1;
+    }
+
     /// (R2 R3 R7 R8 B2 B3) An attempt starts: says whether it is a probe.
     pub(crate) fn attempt(
         &mut self,
         op: &mut Op,
         attempt: &Attempt,
         way: &Way,
-        policy: &Policy,
         world: &World,
         now: Instant,
     ) -> Result<bool, Box<Broken>> {
         let id = op.id;
+        let policy = &self.policy;
         let fail = |invariant, detail: String| broken(invariant, detail, id, now);
-        self.started += 1;
+        self.attempts.begun += 1;
+        if op.restart_due.take().is_some_and(|due| now < due) {
+            fail(Invariant::RestartsApart, "a run started early".to_owned())?;
+        }
         op.attempts += 1;
         op.attempts_in_run += 1;
         if op.attempts_in_run > policy.attempts_max || attempt.number != op.attempts_in_run {
             let detail = format!("attempt {} of {}", op.attempts_in_run, policy.attempts_max);
-            fail("attempts stay within the policy", detail)?;
+            fail(Invariant::AttemptsBounded, detail)?;
         }
         if now >= op.recovery.deadline() {
-            fail("no attempt starts after the deadline", format!("deadline {}", op.recovery.deadline()))?;
-        }
-        if op.restart_due.take().is_some_and(|due| now < due) {
-            fail("restarts keep their distance", "a run started early".to_owned())?;
+            fail(Invariant::AttemptInTime, format!("deadline {}", op.recovery.deadline()))?;
         }
         let Some(model) = way.route.model(attempt.target.model.into()) else {
-            return fail("a chain stays within its route", format!("{:?}", attempt.target)).map(|()| false);
+            return fail(Invariant::WithinRoute, format!("{:?}", attempt.target)).map(|()| false);
         };
         if policy.vendor_boundary == VendorBoundary::Strict && model.vendor != way.route.primary().vendor {
             let detail = format!("{} by {}", model.name, model.vendor);
-            fail("a strict chain never leaves the vendor", detail)?;
+            fail(Invariant::VendorKept, detail)?;
         }
         check_order(op, attempt, way, now)?;
 
@@ -196,7 +215,7 @@ impl Watch {
         match endpoint.breaker.state(now) {
             State::Closed => Ok(false),
             State::Open { until } => {
-                fail("an open breaker admits nothing", format!("{} is open until {until}", endpoint.name))?;
+                fail(Invariant::OpenAdmitsNothing, format!("{} is open until {until}", endpoint.name))?;
                 Ok(false)
             }
             State::HalfOpen => {
@@ -205,7 +224,7 @@ impl Watch {
                 let probes = book.probes.len().max(endpoint.breaker.probes_in_flight(now));
                 if probes > policy.breaker.probes as usize {
                     let detail = format!("{probes} of {} at {}", policy.breaker.probes, endpoint.name);
-                    fail("a half-open breaker admits its probes and no more", detail)?;
+                    fail(Invariant::ProbesOnly, detail)?;
                 }
                 Ok(true)
             }
@@ -239,7 +258,7 @@ impl Watch {
 
     /// An attempt ended, however it did.
     pub(crate) fn attempt_over(&mut self, op: &Op, running: &Running) {
-        self.ended += 1;
+        self.attempts.ended += 1;
         if running.probe {
             let probes = &mut self.endpoints[usize::from(running.target.endpoint.0)].probes;
             probes.retain(|(id, _)| *id != op.id);
@@ -274,19 +293,20 @@ impl Watch {
         let book = &self.projects[op.project];
         let session = &op.purse.session.spend;
         let (held, spent) = (op.purse.held_usd_micros.get(), op.purse.spent_usd_micros.get());
+        let limits = self.spend;
         let budgets = [
-            ("project", &*project.spend, book.held_usd_micros, book.spent_usd_micros),
-            ("session", session, held, spent),
+            ("project", &*project.spend, limits.project_usd_micros, book.held_usd_micros, book.spent_usd_micros),
+            ("session", session, limits.session_usd_micros, held, spent),
         ];
-        for (whose, budget, held, spent) in budgets {
+        for (whose, budget, limit, held, spent) in budgets {
             let ledger = budget.ledger();
             if (ledger.reserved_usd_micros, ledger.settled_usd_micros) != (held, spent) {
                 let detail = format!("the {whose} ledger says {ledger:?}, attempts say {held} held, {spent} spent");
-                return broken("money is held and settled once", detail, op.id, now);
+                return broken(Invariant::MoneySettledOnce, detail, op.id, now);
             }
-            if budget.limit_usd_micros().is_some_and(|limit| held + spent > limit) {
+            if limit.is_some_and(|limit| held + spent > limit) {
                 let detail = format!("the {whose} holds {held} and spent {spent} micro-dollars");
-                return broken("money stays within its budget", detail, op.id, now);
+                return broken(Invariant::MoneyWithinBudget, detail, op.id, now);
             }
         }
         Ok(())
@@ -312,7 +332,7 @@ impl Watch {
         now: Instant,
     ) -> Checked {
         let id = op.id;
-        let policy = Arc::clone(&op.recovery.plan().policy);
+        let policy = Arc::clone(&self.policy);
         let fail = |invariant, detail: String| broken(invariant, detail, id, now);
         let waits_for_allowance = matches!(decision.reason, Reason::AllowanceEmpty(_) | Reason::KeepsFailing);
         let known = failure.or(op.recovery.last_failure());
@@ -323,6 +343,9 @@ impl Watch {
                 op.retrying = true;
                 op.paid_retry = Some(decision.from.endpoint);
                 let Some(failure) = known else { return Ok(()) };
+                if failure.kind == FailureKind::QuotaExhausted || failure.kind == FailureKind::Cancelled {
+                    fail(Invariant::HopelessNotRetried, failure.kind.to_string())?;
+                }
                 let (trigger, steps) = policy.steps(failure);
                 if !op.triggers_here.contains(&trigger) {
                     op.triggers_here.push(trigger);
@@ -330,20 +353,17 @@ impl Watch {
                 }
                 if op.retries_here > op.retries_allowed_here && !op.panicked {
                     let detail = format!("{} of {}", op.retries_here, op.retries_allowed_here);
-                    fail("retries at one target stay within its steps", detail)?;
-                }
-                if failure.kind == FailureKind::QuotaExhausted || failure.kind == FailureKind::Cancelled {
-                    fail("what cannot pass is not retried", failure.kind.to_string())?;
+                    fail(Invariant::RetriesWithinSteps, detail)?;
                 }
                 if decision.wait < failure.retry_after.unwrap_or_default() {
                     let detail = format!("waits {:?} for {:?}", decision.wait, failure.retry_after);
-                    fail("a provider's wait is a floor", detail)?;
+                    fail(Invariant::WaitIsFloor, detail)?;
                 }
                 if now + decision.wait >= op.recovery.deadline() {
-                    fail("no wait passes the deadline", format!("waits {:?}", decision.wait))?;
+                    fail(Invariant::WaitInTime, format!("waits {:?}", decision.wait))?;
                 }
                 if op.purse.session.retries_used() > policy.session_retries.max {
-                    fail("session retries stay within the policy", op.purse.session.retries_used().to_string())?;
+                    fail(Invariant::SessionRetriesBounded, op.purse.session.retries_used().to_string())?;
                 }
                 self.count_retry(decision, world, id, now)?;
             }
@@ -356,20 +376,23 @@ impl Watch {
                 }
             }
             "retry" | "fallback" if now + decision.wait >= op.recovery.deadline() => {
-                fail("no wait passes the deadline", format!("waits {:?}", decision.wait))?;
+                fail(Invariant::WaitInTime, format!("waits {:?}", decision.wait))?;
             }
             "escalate" => {
                 let context = known.is_some_and(|failure| failure.kind == FailureKind::ContextLimit);
                 if !policy.escalate.auto && !context {
-                    fail("escalation needs permission", decision.reason.to_string())?;
+                    fail(Invariant::EscalationPermitted, decision.reason.to_string())?;
                 }
                 op.may_escalate = true;
             }
             "restart" => {
                 op.restarts += 1;
-                let Reason::NewRun { restart, of } = decision.reason else { return Ok(()) };
-                if restart > of || restart != op.restarts {
-                    fail("restarts stay within the policy", format!("{restart} of {of}"))?;
+                let Reason::NewRun { restart, .. } = decision.reason else { return Ok(()) };
+                // A task that nobody admits has no failure yet: it stands as one that cannot get through.
+                let refused = Failure::new(FailureKind::NetworkTransient, "refused");
+                let allowed = restarts_of(policy.steps(known.unwrap_or(&refused)).1);
+                if op.restarts > allowed || restart != op.restarts {
+                    fail(Invariant::RestartsBounded, format!("{restart}, really {} of {allowed}", op.restarts))?;
                 }
                 op.restart_due = Some(now + decision.wait);
             }
@@ -380,7 +403,7 @@ impl Watch {
                 (op.retries_here, op.retries_allowed_here) = (0, 0);
                 op.triggers_here.clear();
                 if op.parked > policy.park || now + decision.wait >= op.recovery.deadline() {
-                    fail("nobody is held longer than allowed", format!("{:?} of {:?}", op.parked, policy.park))?;
+                    fail(Invariant::ParkedBriefly, format!("{:?} of {:?}", op.parked, policy.park))?;
                 }
             }
             "repair" | "defer" => {
@@ -402,7 +425,7 @@ impl Watch {
         let bound = endpoint.retries.bound(book.deposits, now.since(Instant::ORIGIN)) + book.refunds;
         if book.retries > bound {
             let detail = format!("{} retries at {}, {bound} allowed", book.retries, endpoint.name);
-            return broken("retries keep their share of the traffic", detail, id, now);
+            return broken(Invariant::RetryShareKept, detail, id, now);
         }
         Ok(())
     }
@@ -414,7 +437,7 @@ impl Watch {
         let bound = project.fallbacks.bound(book.deposits, now.since(Instant::ORIGIN)) + book.refunds;
         if book.paid_fallbacks > bound {
             let detail = format!("{} fallbacks of {}, {bound} allowed", book.paid_fallbacks, project.name);
-            return broken("fallbacks are earned", detail, op.id, now);
+            return broken(Invariant::FallbacksEarned, detail, op.id, now);
         }
         Ok(())
     }
@@ -431,16 +454,24 @@ impl Watch {
     }
 
     /// (R1) An operation ended, in time.
-    pub(crate) fn outcome(op: &Op, outcome: &Outcome, now: Instant) -> Checked {
+    pub(crate) fn outcome(&mut self, op: &Op, outcome: &Outcome, now: Instant) -> Checked {
+        self.operations.ended += 1;
         if op.running.is_some() {
-            return broken("an operation ends once", format!("{outcome:?} while an attempt runs"), op.id, now);
+            return broken(Invariant::EndsOnce, format!("{outcome:?} while an attempt runs"), op.id, now);
         }
         // Between two runs no deadline is set.
         if now > op.recovery.deadline() && op.restart_due.is_none() {
             let detail = format!("{outcome:?}, deadline {}", op.recovery.deadline());
-            return broken("an operation ends by its deadline", detail, op.id, now);
+            return broken(Invariant::EndsInTime, detail, op.id, now);
         }
         Ok(())
+    }
+
+    /// An operation's driver vanished with its attempt. The attempt's place as a probe stays taken until the lease ends:
+    /// only the counts are closed.
+    pub(crate) fn vanished(&mut self) {
+        self.operations.ended += 1;
+        self.attempts.ended += 1;
     }
 
     /// (M2 E3) Nothing is left over when everything has ended.
@@ -448,17 +479,18 @@ impl Watch {
         for project in projects {
             let ledger = project.spend.ledger();
             if ledger.reserved_usd_micros != 0 {
-                return all("nothing stays held", format!("{}: {ledger:?}", project.name), now);
+                return all(Invariant::NothingHeld, format!("{}: {ledger:?}", project.name), now);
             }
         }
-        if self.started != self.ended {
-            let detail = format!("{} attempts started, {} ended", self.started, self.ended);
-            return all("counters reconcile", detail, now);
+        for (what, Count { begun, ended }) in [("operations", self.operations), ("attempts", self.attempts)] {
+            if begun != ended {
+                return all(Invariant::CountersAgree, format!("{begun} {what} begun, {ended} ended"), now);
+            }
         }
         for (_, endpoint) in world.endpoints() {
             let probes = endpoint.breaker.probes_in_flight(now + Duration::from_secs(24 * 3600));
             if probes != 0 {
-                return all("every probe's lease ends", endpoint.name.to_string(), now);
+                return all(Invariant::LeasesEnd, endpoint.name.to_string(), now);
             }
         }
         Ok(())
@@ -474,7 +506,7 @@ fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Check
             let climbs = op.rung.is_none_or(|before| target.model > before);
             if !on_ladder || !climbs || !op.may_escalate {
                 let detail = format!("from {:?} to {}", op.rung, target.model);
-                return broken("escalation only climbs, with permission", detail, op.id, now);
+                return broken(Invariant::OnlyClimbs, detail, op.id, now);
             }
             op.rung = Some(target.model);
             op.may_escalate = false;
@@ -497,7 +529,7 @@ fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Check
     };
     if !in_order && !op.panicked && !op.free_return {
         let detail = format!("{:?} from {last:?} to {place:?}", attempt.choice);
-        return broken("a chain is walked in its order", detail, op.id, now);
+        return broken(Invariant::ChainInOrder, detail, op.id, now);
     }
     Ok(())
 }
@@ -509,15 +541,20 @@ fn retries_of(step: &Step) -> u32 {
     }
 }
 
+fn restarts_of(steps: &[StepRule]) -> u32 {
+    let restarts = |rule: &StepRule| if let Step::Restart(restart) = &rule.step { restart.max } else { 0 };
+    steps.iter().map(restarts).max().unwrap_or(0)
+}
+
 /// What usage costs at the target's price.
 pub(crate) fn cost(way: &Way, model: u8, usage: Usage) -> u64 {
     way.route.model(model.into()).and_then(|model| model.price).map_or(0, |price| price.cost_usd_micros(usage))
 }
 
-pub(crate) fn broken(invariant: &'static str, detail: String, request: u64, at: Instant) -> Checked {
+pub(crate) fn broken(invariant: Invariant, detail: String, request: u64, at: Instant) -> Checked {
     Err(Box::new(Broken { invariant, detail, request: Some(request), at }))
 }
 
-fn all(invariant: &'static str, detail: String, at: Instant) -> Checked {
+fn all(invariant: Invariant, detail: String, at: Instant) -> Checked {
     Err(Box::new(Broken { invariant, detail, request: None, at }))
 }

@@ -521,3 +521,34 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_probe_is_in_flight_until_its_lease_ends_and_young_only_at_first() {
+    let settings = settings();
+    let breaker = Breaker::new(settings, 1);
+    let mut now = Instant::from_millis(1_000);
+    assert_eq!((breaker.probes_in_flight(now), breaker.has_young_probe(now)), (0, false), "closed");
+    while let Ok(permit) = breaker.admit(now) {
+        breaker.record(permit, Outcome::Failure, None, now);
+    }
+    let State::Open { until } = breaker.state(now) else { panic!("it tripped") };
+    now = until;
+    assert!(breaker.admit(now).unwrap().is_probe());
+    assert_eq!((breaker.probes_in_flight(now), breaker.has_young_probe(now)), (1, true));
+    let ends = now + settings.lease;
+    let just_before = now + (settings.lease - Duration::from_nanos(1));
+    assert_eq!(breaker.probes_in_flight(just_before), 1);
+    assert_eq!((breaker.probes_in_flight(ends), breaker.has_young_probe(ends)), (0, false));
+}
+
+#[test]
+fn a_fingerprint_tells_two_states_apart() {
+    let breaker = Breaker::new(settings(), 1);
+    let now = Instant::from_millis(1_000);
+    let before = breaker.fingerprint();
+    assert_eq!(before, breaker.fingerprint(), "nothing happened in between");
+    let permit = breaker.admit(now).unwrap();
+    assert!(!permit.is_probe());
+    breaker.record(permit, Outcome::Failure, None, now);
+    assert_ne!(before, breaker.fingerprint());
+}

@@ -237,3 +237,35 @@ fn a_task_that_ends_with_a_status_of_its_own_has_not_died() {
     assert_eq!(task(Exit::Signal(11), ""), FailureKind::ProcessDied);
     assert_eq!(task(Exit::Code(137), ""), FailureKind::ProcessDied);
 }
+
+/// SPEC 1.3: at least 120 patterns, over these providers and network stacks.
+#[test]
+fn the_table_speaks_of_every_provider_and_stack_it_promises() {
+    let rules: Vec<_> = Classifier::builtin().rules().collect();
+    let patterns: usize = rules.iter().map(|rule| rule.texts.len() + rule.codes.len()).sum();
+    assert!(rules.len() >= 120 && patterns >= 120, "{} rules, {patterns} patterns", rules.len());
+    let promised = [
+        "openai",
+        "anthropic",
+        "google",
+        "azure",
+        "bedrock",
+        "openrouter",
+        "groq",
+        "mistral",
+        "xai",
+        "deepseek",
+        "ollama",
+        "vllm",
+        "llamacpp",
+        "node",
+        "python",
+        "go",
+        "rust",
+        "curl",
+    ];
+    for name in promised {
+        let of_it = |rule: &&&Rule| rule.name.split('.').next() == Some(name);
+        assert!(rules.iter().filter(of_it).count() > 0, "no rule of {name}");
+    }
+}

@@ -194,3 +194,39 @@ fn behind_a_gateway_its_retries_are_not_made_again() {
     assert_eq!(retries(&policy, FailureKind::ProcessDied), ["1x1s", "fallback", "restart"]);
     assert!(policy.problems().is_empty());
 }
+
+/// What stands just at a bound is taken, what passes it by the least is refused by its key.
+#[test]
+fn every_bound_is_taken_and_nothing_beyond_it() {
+    type Set = fn(&mut Policy, Duration);
+    let day = Duration::from_secs(86_400);
+    let second = Duration::from_secs(1);
+    let longest: [(&str, Duration, Set); 9] = [
+        ("deadline", 7 * day, |policy, value| policy.deadline = value),
+        ("quota_rest", day, |policy, value| policy.quota_rest = value),
+        ("park", 7 * day, |policy, value| policy.park = value),
+        ("journal", Duration::from_secs(3_600), |policy, value| policy.journal = value),
+        ("timeouts.connect", Duration::from_secs(3_600), |policy, value| policy.timeouts.connect = value),
+        ("breaker.window", day, |policy, value| policy.breaker.window = value),
+        ("breaker.cooldown", day, |policy, value| {
+            (policy.breaker.cooldown, policy.breaker.cooldown_max) = (value, Duration::from_secs(86_400).max(value));
+        }),
+        ("breaker.cooldown_max", day, |policy, value| policy.breaker.cooldown_max = value),
+        ("breaker.lease", day, |policy, value| policy.breaker.lease = value),
+    ];
+    let refused = |set: Set, value: Duration| {
+        let mut policy = template("default").unwrap();
+        set(&mut policy, value);
+        policy.problems().into_iter().map(|problem| problem.key).collect::<Vec<_>>()
+    };
+    for (key, bound, set) in longest {
+        assert!(refused(set, bound).is_empty(), "{key}");
+        assert!(refused(set, bound + second).contains(&key.to_owned()), "{key}");
+        assert!(refused(set, 2 * bound).contains(&key.to_owned()), "{key}");
+    }
+    let window: Set = |policy, value| policy.breaker.window = value;
+    assert!(refused(window, second).is_empty());
+    assert_eq!(refused(window, Duration::from_millis(999)), ["breaker.window"]);
+    let timeout: Set = |policy, value| policy.timeouts.idle = value;
+    assert_eq!(refused(timeout, Duration::ZERO), ["timeouts.idle"]);
+}

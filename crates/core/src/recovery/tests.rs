@@ -11,6 +11,7 @@ use crate::policy::{Escalate, SessionRetries, Step, StepRule, VendorBoundary, te
 use crate::route::{Abilities, Catalogue, EndpointId, Model, Served};
 use crate::world::{Endpoint, Turn};
 
+mod edges;
 mod limits;
 mod memory;
 mod properties;
@@ -207,6 +208,10 @@ fn check(told: &str, expected: &str) {
 }
 
 fn catalogue() -> Catalogue {
+    catalogue_of(|model| model)
+}
+
+fn catalogue_of(changed: impl Fn(Model) -> Model) -> Catalogue {
     let model = |name: &str, vendor: &str, endpoints: &[u16], window: u32, usd: f64, fallback: &[&str]| Model {
         name: Arc::from(name),
         vendor: Arc::from(vendor),
@@ -223,7 +228,8 @@ fn catalogue() -> Catalogue {
             model("gpt", "openai", &[3], 400_000, 2.0, &[]),
             model("opus", "anthropic", &[0], 200_000, 15.0, &[]),
             model("giant", "anthropic", &[1], 1_000_000, 30.0, &[]),
-        ],
+        ]
+        .map(changed),
         vec![vec!["sonnet".into(), "opus".into(), "giant".into()]],
     )
 }

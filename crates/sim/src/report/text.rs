@@ -37,9 +37,7 @@ pub fn table(clients: u32, seeds: u64) -> Result<String, Trouble> {
         for (policy, _) in TEMPLATES {
             let (Some(scenario), Some(policy)) = (Scenario::named(scenario), template(policy)) else { continue };
             let report = run(&scenario.with_clients(clients), &policy, 0, seeds)?;
-            let recovery = report.recovery_mean_secs.map_or("-".to_owned(), |secs| format!("{secs:.1} s"));
-            let attempts = report.attempts_per_request;
-            let _ = write!(text, " {} / {attempts:.2} / {recovery} |", percent(report.success));
+            let _ = write!(text, " {} |", report.cell());
         }
         text.push('\n');
     }
@@ -47,6 +45,14 @@ pub fn table(clients: u32, seeds: u64) -> Result<String, Trouble> {
         "\nEach cell: requests served / upstream attempts per request / mean time from first failure to success.\n",
     );
     Ok(text)
+}
+
+impl Report {
+    /// Its cell in the README's table.
+    pub fn cell(&self) -> String {
+        let recovery = self.recovery_mean_secs.map_or("-".to_owned(), |secs| format!("{secs:.1} s"));
+        format!("{} / {:.2} / {recovery}", percent(self.success), self.attempts_per_request)
+    }
 }
 
 impl fmt::Display for Report {

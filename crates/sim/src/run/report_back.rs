@@ -6,10 +6,11 @@ use std::time::Duration;
 use steadfast_core::breaker::Outcome as Health;
 use steadfast_core::cost::Usage;
 use steadfast_core::decision::{AllowanceName, Decision, Reason, Skip};
-use steadfast_core::recovery::{Answer, Attempt, Outcome};
+use steadfast_core::recovery::{Answer, Outcome};
 use steadfast_core::{Failure, FailureKind, Instant};
 
 use super::Driver;
+use crate::invariant::Invariant;
 use crate::log::Names;
 use crate::op::{Account, Op, Running};
 use crate::plant::Plant;
@@ -26,8 +27,11 @@ pub(super) fn timed_out(after: Duration) -> Reply {
 impl Driver<'_> {
     pub(super) fn attempt_ends(&mut self, slot: u32, mut op: Box<Op>, now: Instant) -> Checked {
         let Some(mut running) = op.running.take() else {
-            return broken("an attempt ends once", "ended twice".to_owned(), op.id, now);
+            return broken(Invariant::AttemptEndsOnce, "ended twice".to_owned(), op.id, now);
         };
+        if self.setup.plant == Some(Plant::ReportsTwice) {
+            return self.attempt_ends(slot, op, now);
+        }
         let failure = running.reply.failure.take();
         let health = failure.as_ref().map_or(Health::Success, |failure| failure.kind.endpoint_outcome());
         let (may_change, probe) = self.watch.may_change(&running, health, now);
@@ -44,7 +48,7 @@ impl Driver<'_> {
         match failure {
             None => {
                 op.recovery.succeeded(usage, &self.stage.world, now);
-                self.plant_in_success(&op, &running, now);
+                self.plant(|plant, stage| plant.in_success(&op, &running, stage, now));
                 self.watch.succeeded(&op, &running);
                 self.reported(&op, &running, spent, may_change, now)?;
                 if let Some(log) = &mut self.log {
@@ -61,9 +65,9 @@ impl Driver<'_> {
                     self.stats.rare.hit(Rare::ChargedFailure);
                 }
                 let decision = op.recovery.failed(failure.clone(), usage, &self.stage.world, now);
-                self.plant_in_failure(&running, now);
+                self.plant(|plant, stage| plant.in_failure(&running, stage, now));
                 self.reported(&op, &running, spent, may_change, now)?;
-                self.decided(&mut op, Some((&failure, &running)), &decision, now)?;
+                self.decided(&mut op, Some((&failure, &running)), decision, now)?;
             }
         }
         self.step(slot, op, now)
@@ -84,16 +88,17 @@ impl Driver<'_> {
         &mut self,
         op: &mut Op,
         failed: Option<(&Failure, &Running)>,
-        decision: &Decision,
+        mut decision: Decision,
         now: Instant,
     ) -> Checked {
+        self.plant(|plant, _| plant.in_decision(&mut decision, failed.map(|(failure, _)| failure), op));
         if op.asked_until.take().is_some_and(|skip| now >= skip) {
             self.stats.rare.hit(Rare::AskSkipped);
         }
-        let repeats = if self.setup.plant == Some(Plant::UnpaidRetries) && decision.step == "retry" { 2 } else { 1 };
+        let repeats = self.setup.plant.map_or(1, |plant| plant.repeats(&decision));
         for _ in 0..repeats {
             let failure = failed.map(|(failure, _)| failure);
-            self.watch.decided(op, failure, decision, &self.stage.world, now)?;
+            self.watch.decided(op, failure, &decision, &self.stage.world, now)?;
         }
         let rare = &mut self.stats.rare;
         match decision.reason {
@@ -116,7 +121,7 @@ impl Driver<'_> {
         }
         if let Some(log) = &mut self.log {
             let names = Names { route: &self.stage.routes[op.way].route, world: &self.stage.world };
-            log.decision(op, failed, decision, &names, now);
+            log.decision(op, failed, &decision, &names, now);
         }
         Ok(())
     }
@@ -124,7 +129,7 @@ impl Driver<'_> {
     pub(super) fn repaired(&mut self, slot: u32, mut op: Box<Op>, worked: bool, now: Instant) -> Checked {
         self.stats.rare.hit(if worked { Rare::Repaired } else { Rare::RepairFailed });
         if let Some(decision) = op.recovery.repaired(worked, &self.stage.world, now) {
-            self.decided(&mut op, None, &decision, now)?;
+            self.decided(&mut op, None, decision, now)?;
         }
         self.step(slot, op, now)
     }
@@ -135,7 +140,7 @@ impl Driver<'_> {
             Answer::No => Rare::AskedNo,
         });
         if let Some(decision) = op.recovery.answered(answer, &self.stage.world, now) {
-            self.decided(&mut op, None, &decision, now)?;
+            self.decided(&mut op, None, decision, now)?;
         }
         self.step(slot, op, now)
     }
@@ -143,7 +148,7 @@ impl Driver<'_> {
     /// The caller leaves, whatever is under way.
     pub(super) fn leave(&mut self, slot: u32, now: Instant) -> Checked {
         let Some(mut op) = self.ops[slot as usize].take() else { return Ok(()) };
-        let running = op.running.take();
+        let running = if self.setup.plant == Some(Plant::LeavesItRunning) { None } else { op.running.take() };
         let may_change = running.as_ref().map_or(0, |running| {
             if running.probe {
                 self.stats.rare.hit(Rare::ProbeCancelled);
@@ -152,7 +157,9 @@ impl Driver<'_> {
         });
         op.recovery.cancelled(Usage::default(), &self.stage.world, now);
         if let Some(running) = running {
-            self.watch.attempt_over(&op, &running);
+            if self.setup.plant != Some(Plant::LosesCount) {
+                self.watch.attempt_over(&op, &running);
+            }
             self.watch.settled(op.account(), running.held_usd_micros, 0, &self.stage.projects[op.project], now)?;
         }
         self.watch.touched(&self.stage.world, may_change, op.id, now)?;
@@ -166,8 +173,7 @@ impl Driver<'_> {
         let outcome = Outcome::Cancelled;
         self.stats.outcome(&op, &outcome, now);
         let Some(running) = op.running.take() else { return Ok(()) };
-        // Its place as a probe stays taken until the lease ends: only the count is closed here.
-        self.watch.ended += 1;
+        self.watch.vanished();
         // Dropping the recovery charges what it held, since nobody knows what it cost; the books
         // must say the same.
         let id = op.id;
@@ -178,20 +184,5 @@ impl Driver<'_> {
         let held = running.held_usd_micros;
         self.stats.spent_usd_micros += held;
         self.watch.settled(account, held, held, &self.stage.projects[project], now)
-    }
-
-    pub(super) fn plant_in_attempt(&mut self, attempt: &mut Attempt, op: &Op, now: Instant) {
-        let Some(plant) = self.setup.plant else { return };
-        plant.in_attempt(attempt, op, &self.stage, now);
-    }
-
-    fn plant_in_success(&mut self, op: &Op, running: &Running, now: Instant) {
-        let Some(plant) = self.setup.plant else { return };
-        plant.in_success(op, running, &self.stage, now);
-    }
-
-    fn plant_in_failure(&mut self, running: &Running, now: Instant) {
-        let Some(plant) = self.setup.plant else { return };
-        plant.in_failure(running, &self.stage, now);
     }
 }

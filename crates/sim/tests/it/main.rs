@@ -3,6 +3,8 @@
 mod determinism;
 mod figures;
 mod invariants;
+mod plot;
+mod readme;
 mod replay;
 mod swarm;
 

@@ -3,7 +3,7 @@
 use super::templates::endpoint_that_never_trips;
 use super::*;
 
-fn never_tripping(policy: &str) -> Script {
+pub(super) fn never_tripping(policy: &str) -> Script {
     let mut script = Script::new(policy);
     script.world = World::new(ENDPOINTS.iter().map(|name| endpoint_that_never_trips(name)).collect());
     script
@@ -188,7 +188,7 @@ fn restarts_from_an_earlier_process_count() {
     assert_eq!(recovery.restarts(), 3);
 }
 
-fn drain_retries(script: &Script, endpoint: u16) {
+pub(super) fn drain_retries(script: &Script, endpoint: u16) {
     drain_at(script, endpoint, script.now);
 }
 

@@ -414,7 +414,7 @@ fn a_route_without_endpoints_says_so() {
     assert_eq!(action, Action::Done(Outcome::GaveUp(Reason::NoEndpoint)));
 }
 
-fn trip(script: &Script, endpoint: u16) {
+pub(super) fn trip(script: &Script, endpoint: u16) {
     let breaker = &script.world.endpoint(EndpointId(endpoint)).unwrap().breaker;
     while let Ok(permit) = breaker.admit(script.now) {
         breaker.record(permit, breaker::Outcome::Failure, None, script.now);

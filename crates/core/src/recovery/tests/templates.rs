@@ -242,6 +242,152 @@ fn session_manager_retries_a_timeout_once_and_a_missing_model_never() {
     );
 }
 
+/// One failure of each kind a template has a list for, and what its first step is.
+#[track_caller]
+fn first_step(template: &str, face: Face, report: &str, expected: &str) {
+    let mut script = Script::new(template).face(face);
+    let told = script.play(report);
+    let decision = told.lines().nth(1).unwrap_or_default().trim();
+    assert_eq!(decision, format!("0s {expected}"), "{template}: {report}");
+}
+
+#[test]
+fn hardened_goes_to_the_next_model_at_once_when_the_provider_fails() {
+    for kind in
+        ["server_error", "overloaded", "model_unavailable", "auth_error", "network_permanent", "quota_exhausted"]
+    {
+        let expected = format!("{kind}: fallback to sonnet@two: next target of the chain");
+        first_step("hardened", Face::GATEWAY, kind, &expected);
+    }
+}
+
+#[test]
+fn hardened_backs_off_from_a_rate_limit_then_falls_back() {
+    let mut script = Script::new("hardened");
+    script.world = World::new(ENDPOINTS.iter().map(|name| endpoint_that_never_trips(name)).collect());
+    check(
+        &script.play("429; 429; 429; 429; 429; 429; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s rate_limit: retry in 1s: retry 1 of 5
+         1s attempt 2 sonnet@one (retry)
+         1s rate_limit: retry in 2s: retry 2 of 5
+         3s attempt 3 sonnet@one (retry)
+         3s rate_limit: retry in 4s: retry 3 of 5
+         7s attempt 4 sonnet@one (retry)
+         7s rate_limit: retry in 8s: retry 4 of 5
+         15s attempt 5 sonnet@one (retry)
+         15s rate_limit: retry in 16s: retry 5 of 5
+         31s attempt 6 sonnet@one (retry)
+         31s rate_limit: fallback to sonnet@two: next target of the chain [the step is used up]
+         31s attempt 7 sonnet@two (fallback)
+         31s succeeded with sonnet@two",
+    );
+}
+
+#[test]
+fn hardened_waits_at_most_thirty_seconds() {
+    let steps = template("hardened").unwrap().on;
+    let retry = steps.iter().flat_map(|(_, rules)| rules.to_vec()).find_map(|rule| match rule.step {
+        Step::Retry(retry) => Some(retry),
+        _ => None,
+    });
+    let backoff = retry.unwrap().backoff;
+    assert_eq!((backoff.plain(5), backoff.plain(6)), (Duration::from_secs(16), Duration::from_secs(30)));
+    assert_eq!(backoff.jitter(), Jitter::Spread(0.2));
+}
+
+#[test]
+fn hardened_climbs_when_the_context_is_full_and_gives_up_on_logic() {
+    first_step(
+        "hardened",
+        Face::GATEWAY,
+        "context_limit",
+        "context_limit: escalate to giant@two: the context is full: next rung of the ladder",
+    );
+    first_step("hardened", Face::GATEWAY, "invalid_request", "invalid_request: give_up: the policy gives up on this");
+    first_step("hardened", Face::GATEWAY, "content_filter", "content_filter: give_up: the policy gives up on this");
+    first_step("hardened", Face::GATEWAY, "bad_output", "bad_output: give_up: the policy gives up on this");
+    first_step("hardened", Face::GATEWAY, "unknown", "unknown: give_up: the policy gives up on this");
+    let repair = "state_lost: repair: what the call needs is brought back first";
+    first_step("hardened", Face::TASK, "state_lost", repair);
+}
+
+#[test]
+fn patterns_fall_back_when_three_quick_retries_did_not_help() {
+    for (report, kind) in
+        [("429", "rate_limit"), ("529", "overloaded"), ("503", "server_error"), ("timeout", "timeout")]
+    {
+        let told = Script::new("patterns").play(&format!("{report}; {report}; {report}; {report}; 200"));
+        check(
+            &told,
+            &format!(
+                "0s attempt 1 sonnet@one (first)
+                 0s {kind}: retry in 100ms: retry 1 of 3
+                 0s attempt 2 sonnet@one (retry)
+                 0s {kind}: retry in 200ms: retry 2 of 3
+                 0s attempt 3 sonnet@one (retry)
+                 0s {kind}: retry in 400ms: retry 3 of 3
+                 0s attempt 4 sonnet@one (retry)
+                 0s {kind}: fallback to sonnet@two: next target of the chain [the step is used up]
+                 0s attempt 5 sonnet@two (fallback)
+                 0s succeeded with sonnet@two"
+            ),
+        );
+    }
+}
+
+#[test]
+fn patterns_repair_what_is_gone_and_repeat_the_call() {
+    check(
+        &Script::new("patterns").face(Face::TASK).play("process_died; repaired; process_died; repaired; process_died"),
+        "0s attempt 1 sonnet@one (first)
+         0s process_died: repair: what the call needs is brought back first
+         0s repairing
+         0s attempt 2 sonnet@one (retry)
+         0s process_died: repair: what the call needs is brought back first
+         0s repairing
+         0s attempt 3 sonnet@one (retry)
+         0s process_died: give_up: the policy gives up on this [the step is used up]
+         0s gave up: the policy gives up on this",
+    );
+    let repair = "state_lost: repair: what the call needs is brought back first";
+    first_step("patterns", Face::TASK, "state_lost", repair);
+}
+
+#[test]
+fn patterns_give_up_on_what_would_fail_again() {
+    for kind in ["auth_error", "invalid_request", "model_unavailable", "bad_output", "unknown"] {
+        let expected = format!("{kind}: give_up: the policy gives up on this");
+        first_step("patterns", Face::GATEWAY, kind, &expected);
+    }
+    let next = "quota_exhausted: fallback to sonnet@two: next target of the chain";
+    first_step("patterns", Face::GATEWAY, "quota_exhausted", next);
+}
+
+#[test]
+fn session_manager_falls_back_at_once_where_waiting_does_not_help() {
+    for kind in ["model_unavailable", "overloaded", "quota_exhausted", "invalid_request"] {
+        let expected = format!("{kind}: fallback to sonnet@two: next target of the chain");
+        first_step("session-manager", Face::GATEWAY, kind, &expected);
+    }
+    first_step("session-manager", Face::GATEWAY, "cancelled", "cancelled: give_up: the caller left");
+}
+
+#[test]
+fn session_manager_falls_back_when_two_growing_retries_of_something_unknown_did_not_help() {
+    check(
+        &Script::new("session-manager").play("unknown; unknown; unknown; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s unknown: retry in 5s: retry 1 of 2
+         5s attempt 2 sonnet@one (retry)
+         5s unknown: retry in 10s: retry 2 of 2
+         15s attempt 3 sonnet@one (retry)
+         15s unknown: fallback to sonnet@two: next target of the chain [the step is used up]
+         15s attempt 4 sonnet@two (fallback)
+         15s succeeded with sonnet@two",
+    );
+}
+
 fn restart_of(name: &str) -> Step {
     let policy = template(name).unwrap().without_jitter();
     let steps = policy.on.iter().flat_map(|(_, steps)| steps.to_vec());
