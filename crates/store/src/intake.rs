@@ -78,7 +78,7 @@ struct Folded {
 
 impl Shared {
     pub(crate) fn new(options: Options) -> Self {
-        let folding = Folding::new(now_bits());
+        let folding = Folding::new(crate::id::random());
         Self {
             options,
             fed: Mutex::default(),
@@ -316,12 +316,6 @@ pub(crate) fn events(item: &Item) -> u64 {
         Item::Request(draft) => draft.events.into(),
         Item::Alert(_) | Item::Breaker(_) | Item::Escalation(_) => 1,
     }
-}
-
-/// Some number for the ids of what comes before the store is reached.
-fn now_bits() -> i64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    i64::from_ne_bytes(RandomState::new().hash_one(0).to_ne_bytes())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -43,6 +43,8 @@ pub(crate) async fn step(db: &Database, now: i64, keep_ms: i64) -> Result<bool, 
     ] {
         touched += tx.execute(sql, args![cutoff, PIECE]).await?;
     }
+    // Their number does not matter to the next piece: there are as many as there were starts.
+    tx.execute("DELETE FROM writers WHERE time < $1", args![cutoff.min(now - DAY)]).await?;
     let sql = "UPDATE requests SET outcome = 'lost' WHERE id IN \
                (SELECT id FROM requests WHERE outcome IS NULL AND id < $1 LIMIT $2)";
     touched += tx.execute(sql, args![id::first_at(now - LOST_AFTER), PIECE]).await?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::alerts;
-use crate::batch;
+use crate::batch::{self, BatchName};
 use crate::db::{Database, Durability, args};
 use crate::error::Error;
 use crate::fold::Item;
@@ -140,9 +140,13 @@ fn say_lost(shared: &Shared) {
 }
 
 /// The connection and what is known of what it holds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Link {
     database: Option<Arc<Database>>,
+    /// What the next batch is called.
+    batch: BatchName,
+    /// So many of what waits were a batch of that name, and nobody knows whether it was committed.
+    in_doubt: Option<usize>,
     known: Known,
     /// When upkeep was last done.
     kept_up: Option<tokio::time::Instant>,
@@ -154,7 +158,7 @@ struct Link {
 
 /// Writes what waits, until the store is closed and nothing waits any more.
 async fn write(shared: Arc<Shared>) {
-    let mut link = Link::default();
+    let mut link = Link::new();
     loop {
         match link.write(&shared).await {
             Ok(()) => link.is_well(&shared),
@@ -174,6 +178,18 @@ async fn within<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Er
 }
 
 impl Link {
+    fn new() -> Self {
+        Self {
+            database: None,
+            batch: BatchName { writer: crate::id::random(), number: 1 },
+            in_doubt: None,
+            known: Known::default(),
+            kept_up: None,
+            failures: 0,
+            is_refused: false,
+        }
+    }
+
     /// Reaches the database where that has not been done, and writes everything that waits.
     async fn write(&mut self, shared: &Shared) -> Result<(), Error> {
         if self.database.is_none() || self.failures >= RECONNECT_AFTER {
@@ -186,11 +202,11 @@ impl Link {
             shared.watched_from.store(0, Ordering::Relaxed);
         }
         loop {
-            let items = shared.take(BATCH_MAX);
+            let items = shared.take(self.in_doubt.unwrap_or(BATCH_MAX));
             if items.is_empty() {
                 return self.keep_up(shared, &db).await;
             }
-            match within(batch::write(&db, &items, &mut self.known)).await {
+            match self.write_batch(&db, &items).await {
                 Ok(()) => {
                     self.is_refused = false;
                     self.wrote(shared, &items);
@@ -202,6 +218,17 @@ impl Link {
                 Err(error) => self.one_by_one(shared, &db, items, &error).await?,
             }
         }
+    }
+
+    /// Writes a batch under the next name. One that may have been written is written again as it was and under its
+    /// old name, by which it is recognised: a connection that breaks during a commit leaves that open.
+    async fn write_batch(&mut self, db: &Database, items: &[Item]) -> Result<(), Error> {
+        let written = within(batch::write(db, self.batch, items, &mut self.known)).await;
+        self.in_doubt = written.as_ref().err().filter(|error| error.may_pass()).map(|_| items.len());
+        if written.is_ok() {
+            self.batch.number += 1;
+        }
+        written
     }
 
     async fn connect(&mut self, shared: &Shared) -> Result<(), Error> {
@@ -248,7 +275,7 @@ impl Link {
         let mut items = std::collections::VecDeque::from(items);
         while let Some(item) = items.pop_front() {
             let item = [item];
-            match within(batch::write(db, &item, &mut self.known)).await {
+            match self.write_batch(db, &item).await {
                 Ok(()) => self.wrote(shared, &item),
                 Err(error) if error.may_pass() => {
                     let [item] = item;
