@@ -244,14 +244,18 @@ impl Shared {
         }
     }
 
-    /// Returns when nothing that was fed waits any more.
-    pub(crate) async fn flushed(&self) {
-        while !self.is_idle() {
-            self.hurry.store(true, Ordering::Relaxed);
-            self.work.notify_one();
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    /// Waits until nothing that was fed waits any more; says whether it came to that.
+    pub(crate) async fn flushed(&self, patience: Duration) -> bool {
+        let idle = async {
+            while !self.is_idle() {
+                self.hurry.store(true, Ordering::Relaxed);
+                self.work.notify_one();
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let is_idle = tokio::time::timeout(patience, idle).await.is_ok();
         self.hurry.store(false, Ordering::Relaxed);
+        is_idle
     }
 
     pub(crate) fn is_hurried(&self) -> bool {

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_tasks.sql"),
     include_str!("../migrations/0003_writers.sql"),
+    include_str!("../migrations/0004_old_sums.sql"),
 ];
 
 /// Any number that nobody else locks.

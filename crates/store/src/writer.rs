@@ -32,6 +32,9 @@ const NICE: i32 = 5;
 /// A database that does not answer by then is away.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
+/// A migration may rewrite a large table, and whoever waits for another replica's waits as long.
+const MIGRATED_WITHIN: Duration = Duration::from_secs(60 * 60);
+
 /// How often running requests are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -172,9 +175,18 @@ async fn write(shared: Arc<Shared>) {
 }
 
 /// Waits no longer than it should take: a host that is switched off says nothing at all.
-async fn within<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let silent = || Error::Away(format!("no answer within {} s", ANSWER_WITHIN.as_secs()));
-    timeout(ANSWER_WITHIN, work).await.unwrap_or_else(|_| Err(silent()))
+async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let silent = || Error::Away(format!("no answer within {} s", limit.as_secs()));
+    timeout(limit, work).await.unwrap_or_else(|_| Err(silent()))
+}
+
+/// Counts this opening of the store, and says which it is.
+async fn count_opening(db: &Database) -> Result<Option<i64>, Error> {
+    let mut tx = db.begin(Durability::Process).await?;
+    let sql = "UPDATE counters SET value = value + 1 WHERE name = 'opening' RETURNING value";
+    let opening = tx.row(sql, args![]).await?.map(|row| row.get("value")).transpose()?;
+    tx.commit().await?;
+    Ok(opening)
 }
 
 impl Link {
@@ -198,7 +210,7 @@ impl Link {
         let Some(db) = self.database.clone() else { return Ok(()) };
         let watched_from = shared.watched_from.load(Ordering::Relaxed);
         if watched_from != 0 {
-            within(alerts::end_what_was_left(&db, watched_from)).await?;
+            within(ANSWER_WITHIN, alerts::end_what_was_left(&db, watched_from)).await?;
             shared.watched_from.store(0, Ordering::Relaxed);
         }
         loop {
@@ -223,7 +235,7 @@ impl Link {
     /// Writes a batch under the next name. One that may have been written is written again as it was and under its
     /// old name, by which it is recognised: a connection that breaks during a commit leaves that open.
     async fn write_batch(&mut self, db: &Database, items: &[Item]) -> Result<(), Error> {
-        let written = within(batch::write(db, self.batch, items, &mut self.known)).await;
+        let written = within(ANSWER_WITHIN, batch::write(db, self.batch, items, &mut self.known)).await;
         self.in_doubt = written.as_ref().err().filter(|error| error.may_pass()).map(|_| items.len());
         if written.is_ok() {
             self.batch.number += 1;
@@ -232,15 +244,12 @@ impl Link {
     }
 
     async fn connect(&mut self, shared: &Shared) -> Result<(), Error> {
-        let db = within(Database::connect(&shared.options.address)).await?;
-        migrate::migrate(&db).await?;
-        let mut tx = db.begin(Durability::Process).await?;
-        let sql = "UPDATE counters SET value = value + 1 WHERE name = 'opening' RETURNING value";
-        if let Some(row) = tx.row(sql, args![]).await? {
-            shared.number(row.get("value")?);
+        let db = within(ANSWER_WITHIN, Database::connect(&shared.options.address)).await?;
+        within(MIGRATED_WITHIN, migrate::migrate(&db)).await?;
+        if let Some(opening) = within(ANSWER_WITHIN, count_opening(&db)).await? {
+            shared.number(opening);
         }
-        tx.commit().await?;
-        self.known = batch::learn(&db, crate::now() - 2 * DAY).await?;
+        self.known = within(ANSWER_WITHIN, batch::learn(&db, crate::now() - 2 * DAY)).await?;
         let db = Arc::new(db);
         shared.reached(Arc::clone(&db));
         if let Some(old) = self.database.replace(db) {
@@ -256,7 +265,9 @@ impl Link {
             return Ok(());
         }
         let keep_ms = i64::try_from(shared.options.keep.as_millis()).unwrap_or(i64::MAX / 2);
-        if !upkeep::step(db, crate::now(), keep_ms).await? && !upkeep::give_back(db).await? {
+        let is_more = within(ANSWER_WITHIN, upkeep::step(db, crate::now(), keep_ms)).await?
+            || within(ANSWER_WITHIN, upkeep::give_back(db)).await?;
+        if !is_more {
             self.kept_up = Some(tokio::time::Instant::now());
         }
         Ok(())

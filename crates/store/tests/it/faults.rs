@@ -157,16 +157,16 @@ async fn a_server_that_is_not_there_at_the_start_is_found_later() {
     has_caught_up(&store, 10).await;
 }
 
-/// Batches at whose commits something happens are written once.
-async fn are_counted_once(batches: i64, what: Next) {
+/// Batches to whose statements with these words something happens are written once.
+async fn are_counted_once(batches: i64, words: &'static str, what: Next) {
     let wire = Wire::to(&Postgres::shared().database());
     let store = open(Address::postgres(wire.address.clone()));
     feed(&store, 0, 10);
     has_caught_up(&store, 10).await;
     for batch in 1..=batches {
-        wire.next_commit(what);
+        wire.watch(words, what);
         feed(&store, batch * 10, 10);
-        until("the commit is met", || wire.has_met_one()).await;
+        until("it is met", || wire.has_met_it()).await;
         if what == Next::IsLate {
             until("the answer is missed", || !store.health().is_reached).await;
             wire.deliver();
@@ -179,17 +179,34 @@ async fn are_counted_once(batches: i64, what: Next) {
 
 #[tokio::test]
 async fn a_commit_that_the_server_never_heard_of_is_made_again() {
-    are_counted_once(3, Next::IsLost).await;
+    are_counted_once(3, "COMMIT\0", Next::IsLost).await;
 }
 
 #[tokio::test]
 async fn a_commit_whose_answer_was_lost_is_not_counted_twice() {
-    are_counted_once(3, Next::AnswerIsLost).await;
+    are_counted_once(3, "COMMIT\0", Next::AnswerIsLost).await;
 }
 
 #[tokio::test]
 async fn a_commit_that_comes_after_it_was_given_up_is_not_counted_twice() {
-    are_counted_once(1, Next::IsLate).await;
+    are_counted_once(1, "COMMIT\0", Next::IsLate).await;
+}
+
+#[tokio::test]
+async fn a_transaction_that_begins_after_it_was_given_up_stands_in_nobodys_way() {
+    are_counted_once(1, "BEGIN\0", Next::IsLate).await;
+}
+
+#[tokio::test]
+async fn upkeep_that_gets_no_answer_holds_nobody_up() {
+    let wire = Wire::to(&Postgres::shared().database());
+    wire.watch("DELETE FROM failures", Next::IsLate);
+    let store = open(Address::postgres(wire.address.clone()));
+    until("it is done", || wire.has_met_it()).await;
+    feed(&store, 0, 10);
+    until("the answer is missed", || !store.health().is_reached).await;
+    has_caught_up(&store, 10).await;
+    wire.deliver();
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::io::{Read, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// What happens to the next commit.
+/// What happens to the next statement that is watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Nothing.
@@ -24,7 +24,8 @@ pub(crate) enum Next {
 pub(crate) struct Wire {
     /// The address through the wire.
     pub(crate) address: String,
-    next: Arc<(Mutex<Next>, Condvar)>,
+    /// What becomes of the next statement with these words.
+    next: Arc<(Mutex<(&'static str, Next)>, Condvar)>,
 }
 
 impl Wire {
@@ -35,7 +36,7 @@ impl Wire {
         let server: u16 = port.parse().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("{before}:{}/{database}", listener.local_addr().unwrap().port());
-        let wire = Self { address, next: Arc::new((Mutex::new(Next::Passes), Condvar::new())) };
+        let wire = Self { address, next: Arc::new((Mutex::new(("", Next::Passes)), Condvar::new())) };
         let accepting = wire.clone();
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -49,34 +50,32 @@ impl Wire {
         wire
     }
 
-    /// Decides about the next commit.
-    pub(crate) fn next_commit(&self, next: Next) {
-        *self.next.0.lock().unwrap() = next;
+    /// Decides about the next statement with these words.
+    pub(crate) fn watch(&self, words: &'static str, next: Next) {
+        *self.next.0.lock().unwrap() = (words, next);
         self.next.1.notify_all();
     }
 
-    /// Brings the commit that was held back.
+    /// Brings the statement that was held back.
     pub(crate) fn deliver(&self) {
         assert_eq!(self.next(), Next::Waits, "nothing lies about");
-        self.next_commit(Next::Passes);
+        self.watch("", Next::Passes);
     }
 
-    /// Says whether it has been decided what becomes of the commit that was meant.
-    pub(crate) fn has_met_one(&self) -> bool {
+    /// Says whether the statement has come.
+    pub(crate) fn has_met_it(&self) -> bool {
         matches!(self.next(), Next::Passes | Next::Waits)
     }
 
     fn next(&self) -> Next {
-        *self.next.0.lock().unwrap()
+        self.next.0.lock().unwrap().1
     }
 
     fn ask(&self, mut client: TcpStream, mut server: TcpStream) {
         let mut bytes = [0; 64 * 1024];
         while let Ok(count @ 1..) = client.read(&mut bytes) {
             let said = &bytes[..count];
-            let is_commit = said.windows(7).any(|words| words == b"COMMIT\0");
-            let next = if is_commit { self.meets_commit() } else { Next::Passes };
-            match next {
+            match self.meets(said) {
                 Next::Passes => {}
                 Next::IsLost => break,
                 Next::AnswerIsLost => {
@@ -89,7 +88,7 @@ impl Wire {
                 }
                 Next::IsLate | Next::Waits => {
                     let (next, changed) = &*self.next;
-                    drop(changed.wait_while(next.lock().unwrap(), |next| *next == Next::Waits).unwrap());
+                    drop(changed.wait_while(next.lock().unwrap(), |next| next.1 == Next::Waits).unwrap());
                 }
             }
             if server.write_all(said).is_err() {
@@ -100,11 +99,15 @@ impl Wire {
         let _ = server.shutdown(Shutdown::Both);
     }
 
-    fn meets_commit(&self) -> Next {
-        let mut next = self.next.0.lock().unwrap();
-        let met = *next;
-        *next = if matches!(met, Next::IsLate | Next::Waits) { Next::Waits } else { Next::Passes };
-        if met == Next::Waits { Next::Passes } else { met }
+    fn meets(&self, said: &[u8]) -> Next {
+        let (words, next) = &mut *self.next.0.lock().unwrap();
+        // One that waits is waited for; those that come meanwhile are others.
+        let is_watched = matches!(next, Next::IsLost | Next::AnswerIsLost | Next::IsLate);
+        if !is_watched || !said.windows(words.len()).any(|part| part == words.as_bytes()) {
+            return Next::Passes;
+        }
+        let after = if *next == Next::IsLate { Next::Waits } else { Next::Passes };
+        std::mem::replace(next, after)
     }
 }
 
