@@ -79,7 +79,7 @@ mod tests {
     async fn old_sums_are_found_without_reading_all_of_them() {
         let db = Database::connect(&Address::sqlite(":memory:")).await.unwrap();
         crate::migrate::migrate(&db).await.unwrap();
-        let plan = db.rows(format!("EXPLAIN QUERY PLAN {OLD_SUMS}"), args![0, PIECE]).await.unwrap();
+        let plan = db.rows(format!("EXPLAIN QUERY PLAN {OLD_SUMS}"), args![0_i64, PIECE]).await.unwrap();
         let plan: Vec<String> = plan.iter().map(|row| row.get("detail").unwrap()).collect();
         assert!(plan.iter().any(|step| step.contains("INDEX rollups_bucket (bucket<?)")), "{plan:?}");
         assert!(!plan.iter().any(|step| step.starts_with("SCAN rollups")), "{plan:?}");

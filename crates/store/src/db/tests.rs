@@ -16,7 +16,7 @@ async fn file(folder: &steadfast_stage::Folder) -> (Database, SqliteConnection) 
 async fn a_transaction_whose_beginning_was_given_up_stands_in_nobodys_way() {
     let folder = steadfast_stage::Folder::new();
     let (db, mut other) = file(&folder).await;
-    for round in 1..=5 {
+    for round in 1..=5_i64 {
         other.execute("BEGIN IMMEDIATE").await.unwrap();
         let given_up = tokio::time::timeout(Duration::from_millis(1), db.begin(Durability::Process)).await;
         assert!(given_up.is_err(), "somebody else holds the file");
