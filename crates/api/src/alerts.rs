@@ -105,32 +105,14 @@ pub(crate) async fn acknowledge(
     if asked.note.chars().count() > NOTE_CHARS_MAX {
         return Err(Problem::invalid("note", format!("at most {NOTE_CHARS_MAX} characters")));
     }
-    if !exists(&control, id).await? {
+    let alert = control.store().alert(id).await.map_err(|error| Problem::of_store(&error))?;
+    if alert.is_none() {
         return Err(Problem::not_found(format!("there is no alert {id}, or it is no longer kept")));
     }
     let body = json!({ "note": asked.note.trim() });
     let document = control.change(Space::Acknowledged, &id.to_string(), Some(body), Expected::Anything).await?;
     let time = iso_ms(document.map_or(0, |document| document.updated));
     Ok(Json(Acknowledged { time, note: asked.note.trim().to_owned() }))
-}
-
-/// Whether there is such an alert among the newest pages.
-async fn exists(control: &Control, id: i64) -> Result<bool, Problem> {
-    const PAGES_MAX: usize = 20;
-    let mut after = None;
-    for _ in 0..PAGES_MAX {
-        let paging = steadfast_store::Paging { after, limit: Some(steadfast_store::PAGE_MAX) };
-        let page = control.store().alerts(AlertFilter::default(), paging).await;
-        let page = page.map_err(|error| Problem::of_store(&error))?;
-        if page.items.iter().any(|alert| alert.id == id) {
-            return Ok(true);
-        }
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
-    }
-    Ok(false)
 }
 
 impl AlertView {

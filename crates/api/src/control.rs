@@ -210,6 +210,11 @@ impl Control {
         &self.0.readers
     }
 
+    /// How many readers there are.
+    pub(crate) fn readers_now(&self) -> usize {
+        READERS_MAX - self.readers().available_permits()
+    }
+
     /// Who may write an export.
     pub(crate) fn exports(&self) -> &Arc<Semaphore> {
         &self.0.exports
@@ -406,7 +411,11 @@ async fn resume_later(inner: Weak<Inner>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let Some(inner) = inner.upgrade() else { return };
-        if Control(inner).resume_spending().await.is_ok() {
+        let control = Control(inner);
+        // What was spent while the store was away is among what it says, or would be taken for what was spent before.
+        let engine = Arc::clone(control.engine());
+        let _ = tokio::task::spawn_blocking(move || engine.flush()).await;
+        if control.store().flush(LOOK_EVERY).await && control.resume_spending().await.is_ok() {
             tracing::info!("what was spent today is known again: budgets count it");
             return;
         }

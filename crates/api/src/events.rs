@@ -1,8 +1,10 @@
 //! `/api/events`: everything as it happens, as server-sent events.
 //!
 //! Nobody has a queue of his own but for a few parts on their way: a reader that does not keep up is
-//! overtaken by the engine's ring and told how much it missed, and one that stands still is dropped.
+//! overtaken by the engine's ring and told how much it missed, and one that stands still is dropped. Its
+//! stream ends with a word about that, for which there is always room.
 
+use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +15,13 @@ use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
-use steadfast_core::record::Record;
+use steadfast_core::record::{Event, Record};
 use steadfast_engine::Live;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::timeout;
 
 use crate::caller::Caller;
-use crate::channel::{Channel, PATIENCE, Part};
+use crate::channel::{Channel, Part};
 use crate::control::Control;
 use crate::problem::{Params, Problem};
 use crate::record::RecordView;
@@ -29,6 +31,9 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Parts under way to one reader, and how large each is at most.
 const PARTS_MAX: usize = 4;
 const PART_BYTES: usize = 16 * 1024;
+
+/// A reader that takes nothing for this long is dropped: it holds one of the few places, and can come back to its own.
+const STILL_MAX: Duration = Duration::from_secs(20);
 
 /// A reader hears something at least this often.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -50,7 +55,7 @@ pub(crate) struct Filter {
     project: Option<String>,
     /// Kinds of failure.
     kind: Option<String>,
-    /// Models asked, serving or failing.
+    /// Models asked, serving or failing, or that an alert is about.
     model: Option<String>,
     /// Endpoints asked, serving or failing.
     endpoint: Option<String>,
@@ -61,7 +66,8 @@ pub(crate) struct Filter {
 
 /// Follows what happens, as server-sent events. `event:` is the kind of record, `data:` the record as JSON, `id:` its
 /// number: send it as `last-event-id` to go on where you were. `event: missed` says how many were lost in between
-/// (`null`: nobody knows, the gateway was started anew). A comment comes at least every 15 seconds.
+/// (`null`: nobody knows, the gateway was started anew). A comment comes at least every 15 seconds. A reader that takes
+/// nothing for 20 seconds is dropped: its stream ends with `event: dropped`, and it may come back as usual.
 #[utoipa::path(get, path = "/api/events", tag = "live",
     params(Filter, ("last-event-id" = Option<u64>, Header, description = "the number of the last event seen")),
     responses((status = 200, body = String, content_type = "text/event-stream")))]
@@ -84,8 +90,15 @@ pub(crate) async fn follow(
     let permit = Arc::clone(control.readers()).try_acquire_owned().map_err(full)?;
     let live = Arc::clone(control.engine().live());
     let place = last.or(filter.since).unwrap_or_else(|| live.next());
-    let (parts, body) = Channel::new(PARTS_MAX);
-    tokio::spawn(Reader { live, place, filter, caller, parts, _permit: permit }.read());
+    // One more than a reader may have under way, for the last word.
+    let (parts, body) = Channel::new(PARTS_MAX + 1);
+    let last_word = parts.clone().try_reserve_owned().map_err(|_| Problem::unavailable("nobody reads"))?;
+    let reader = Reader { live, place, filter, caller, parts, _permit: permit };
+    tokio::spawn(async move {
+        if reader.read().await == Err(Gone::StoodStill) {
+            last_word.send(Ok(dropped_notice().into()));
+        }
+    });
     let mut response = Response::new(Body::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -105,32 +118,35 @@ struct Reader {
     _permit: OwnedSemaphorePermit,
 }
 
+/// Why a reader is not served any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gone {
+    /// It left.
+    Left,
+    /// It is there and takes nothing.
+    StoodStill,
+}
+
 impl Reader {
-    async fn read(mut self) {
+    /// Serves the reader until it is gone.
+    async fn read(mut self) -> Result<Infallible, Gone> {
         // The head goes out at once, so that a reader knows that it is connected.
-        if self.send(format!("retry: 1000\n: from {}\n\n", self.place)).await.is_none() {
-            return;
-        }
+        self.send(format!("retry: 1000\n: from {}\n\n", self.place)).await?;
         loop {
-            if self.catch_up().await.is_none() {
-                return;
-            }
+            self.catch_up().await?;
             tokio::select! {
                 () = self.live.grown_to(self.place) => {}
-                () = self.parts.closed() => return,
+                () = self.parts.closed() => return Err(Gone::Left),
                 () = tokio::time::sleep(HEARTBEAT) => {
                     // An id without data moves a reader's place and is no event to it.
-                    let beat = format!(": alive\nid: {}\n\n", self.place.saturating_sub(1));
-                    if self.send(beat).await.is_none() {
-                        return;
-                    }
+                    self.send(format!(": alive\nid: {}\n\n", self.place.saturating_sub(1))).await?;
                 }
             }
         }
     }
 
-    /// Sends what there is from the reader's place on; `None` where nobody reads any more.
-    async fn catch_up(&mut self) -> Option<()> {
+    /// Sends what there is from the reader's place on.
+    async fn catch_up(&mut self) -> Result<(), Gone> {
         let found = self.live.since(self.place);
         let mut part = String::new();
         match found.missed {
@@ -148,12 +164,18 @@ impl Reader {
             }
         }
         self.place = found.next;
-        if part.is_empty() { Some(()) } else { self.send(part).await }
+        if part.is_empty() { Ok(()) } else { self.send(part).await }
     }
 
-    async fn send(&self, part: String) -> Option<()> {
-        timeout(PATIENCE, self.parts.send(Ok(part.into()))).await.ok()?.ok()
+    async fn send(&self, part: String) -> Result<(), Gone> {
+        let sent = timeout(STILL_MAX, self.parts.send(Ok(part.into()))).await;
+        sent.map_err(|_| Gone::StoodStill)?.map_err(|_| Gone::Left)
     }
+}
+
+fn dropped_notice() -> String {
+    let data = serde_json::json!({ "dropped": format!("nothing was taken for {} s", STILL_MAX.as_secs()) });
+    format!("event: dropped\ndata: {data}\n\n")
 }
 
 fn missed_notice(part: &mut String, missed: Option<u64>) {
@@ -178,14 +200,18 @@ impl Filter {
 
     fn fits(&self, caller: &Caller, record: &Record) -> bool {
         let places = || [&record.target, &record.from, &record.to].into_iter().flatten().chain(&record.chain);
-        let model = self.model.is_none() || places().any(|place| named(&self.model, Some(&place.model)));
         let about = record.about.as_deref();
+        // What an alert without a project is about is a model.
+        let is_about_model = record.event == Event::Alert && record.project.is_none();
+        let model = self.model.is_none()
+            || is_about_model && named(&self.model, about)
+            || places().any(|place| named(&self.model, Some(&place.model)));
         let endpoint = self.endpoint.is_none()
             || named(&self.endpoint, about)
             || places().any(|place| named(&self.endpoint, Some(&place.endpoint)));
         // A project's key sees breakers too, which belong to nobody.
         let project = named(&self.project, record.project.as_deref())
-            || *caller != Caller::Admin && record.event == steadfast_core::record::Event::Breaker;
+            || *caller != Caller::Admin && record.event == Event::Breaker;
         project
             && model
             && endpoint

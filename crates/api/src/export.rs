@@ -17,7 +17,7 @@ use crate::caller::Caller;
 use crate::channel::{Channel, PATIENCE, Part};
 use crate::control::Control;
 use crate::problem::{Params, Problem, Segment};
-use crate::requests::RequestsQuery;
+use crate::requests::requests_query;
 
 /// Pieces under way to one reader: the next one is read while the last one is sent.
 const PIECES_MAX: usize = 1;
@@ -25,36 +25,9 @@ const PIECES_MAX: usize = 1;
 const TABLES: [(&str, Table); 2] = [("requests", Table::Requests), ("attempts", Table::Attempts)];
 const FORMATS: [Format; 3] = [Format::Csv, Format::Jsonl, Format::Parquet];
 
-/// Which requests; all that are kept where nobody says.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ExportQuery {
-    /// Of this project.
-    project: Option<String>,
-    /// Of this conversation.
-    session: Option<String>,
-    /// Of this program.
-    client: Option<String>,
-    /// `succeeded`, `gave_up`, `degraded`, `cancelled`, `lost`, or `running`.
-    outcome: Option<String>,
-    /// Only those in which an attempt failed; `kind`, `model`, `endpoint` and `pattern` are then that attempt's.
-    #[serde(default)]
-    failed: bool,
-    /// How an attempt failed; means `failed`.
-    kind: Option<String>,
-    /// The model asked for or served by.
-    model: Option<String>,
-    /// The endpoint that served.
-    endpoint: Option<String>,
-    /// The shape of what was asked.
-    pattern: Option<String>,
-    /// Not before (RFC 3339).
-    #[param(format = DateTime)]
-    from: Option<String>,
-    /// Before (RFC 3339).
-    #[param(format = DateTime)]
-    to: Option<String>,
+requests_query! {
+    /// Which requests; all that are kept where nobody says.
+    ExportQuery {}
 }
 
 /// Requests or attempts as a file, newest first. It comes a piece at a time; a file that breaks off half-way was not
@@ -75,7 +48,7 @@ pub(crate) async fn export(
             "there is no `{file}`: ask for requests or attempts as .csv, .jsonl or .parquet, such as requests.csv"
         ))
     })?;
-    let filter = RequestsQuery::from(asked).filter(&control, &caller)?;
+    let filter = asked.filter(&control, &caller)?;
     let full = |_| Problem::unavailable("several exports are being written already: come back when one is done");
     let permit = Arc::clone(control.exports()).try_acquire_owned().map_err(full)?;
     let mut export = control.store().export(table, format, filter).map_err(|error| Problem::of_store(&error))?;
@@ -118,26 +91,6 @@ async fn write(mut export: Export, first: Option<Vec<u8>>, pieces: mpsc::Sender<
             return;
         }
         next = export.next().await;
-    }
-}
-
-impl From<ExportQuery> for RequestsQuery {
-    fn from(asked: ExportQuery) -> Self {
-        Self {
-            project: asked.project,
-            session: asked.session,
-            client: asked.client,
-            outcome: asked.outcome,
-            failed: asked.failed,
-            kind: asked.kind,
-            model: asked.model,
-            endpoint: asked.endpoint,
-            pattern: asked.pattern,
-            from: asked.from,
-            to: asked.to,
-            cursor: None,
-            limit: None,
-        }
     }
 }
 

@@ -57,6 +57,9 @@ pub(crate) struct Now {
     /// How many conversations are remembered.
     #[serde(skip_serializing_if = "Option::is_none")]
     sessions: Option<usize>,
+    /// How many follow the live events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    readers: Option<usize>,
 }
 
 /// What was counted in a second, or in a minute.
@@ -152,6 +155,7 @@ pub(crate) async fn now(State(control): State<Control>, caller: Caller) -> Json<
         waiting: open.iter().filter(|(_, open)| open.waits_until.is_some()).count(),
         requests: open.iter().take(SHOWN_MAX).map(|(id, open)| UnderWay::of(id, open)).collect(),
         sessions: (caller == Caller::Admin).then(|| control.engine().sessions()),
+        readers: (caller == Caller::Admin).then(|| control.readers_now()),
     })
 }
 

@@ -4,10 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use steadfast_core::record::{Event, Record};
-use steadfast_store::{Filter, RequestSummary};
+use steadfast_store::RequestSummary;
 use utoipa::ToSchema;
 
-use crate::analytics::range;
 use crate::caller::Caller;
 use crate::control::Control;
 use crate::page::{Listed, paging};
@@ -47,41 +46,75 @@ pub(crate) struct RequestStory {
     records: Vec<RecordView>,
 }
 
-/// Which requests.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct RequestsQuery {
-    /// Of this project.
-    pub(crate) project: Option<String>,
-    /// Of this conversation.
-    pub(crate) session: Option<String>,
-    /// Of this program.
-    pub(crate) client: Option<String>,
-    /// `succeeded`, `gave_up`, `degraded`, `cancelled`, `lost`, or `running`.
-    pub(crate) outcome: Option<String>,
-    /// Only those in which an attempt failed; `kind`, `model`, `endpoint` and `pattern` are then that attempt's.
-    #[serde(default)]
-    pub(crate) failed: bool,
-    /// How an attempt failed; means `failed`.
-    pub(crate) kind: Option<String>,
-    /// The model asked for or served by.
-    pub(crate) model: Option<String>,
-    /// The endpoint that served.
-    pub(crate) endpoint: Option<String>,
-    /// The shape of what was asked.
-    pub(crate) pattern: Option<String>,
-    /// Not before (RFC 3339).
-    #[param(format = DateTime)]
-    pub(crate) from: Option<String>,
-    /// Before (RFC 3339).
-    #[param(format = DateTime)]
-    pub(crate) to: Option<String>,
-    /// Where the part before ended.
-    pub(crate) cursor: Option<String>,
-    /// How many; 50 where nobody says.
-    #[param(minimum = 1, maximum = 200)]
-    pub(crate) limit: Option<u16>,
+/// A query for requests: what they are chosen by is the same wherever they are asked for.
+macro_rules! requests_query {
+    ($(#[$about:meta])* $name:ident { $($(#[$of_field:meta])* $field:ident: $kind:ty,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Deserialize, utoipa::IntoParams)]
+        #[serde(deny_unknown_fields)]
+        #[into_params(parameter_in = Query)]
+        pub(crate) struct $name {
+            /// Of this project.
+            project: Option<String>,
+            /// Of this conversation.
+            session: Option<String>,
+            /// Of this program.
+            client: Option<String>,
+            /// `succeeded`, `gave_up`, `degraded`, `cancelled`, `lost`, or `running`.
+            outcome: Option<String>,
+            /// Only those in which an attempt failed; `kind`, `model`, `endpoint` and `pattern` are then that attempt's.
+            #[serde(default)]
+            failed: bool,
+            /// How an attempt failed; means `failed`.
+            kind: Option<String>,
+            /// The model asked for or served by.
+            model: Option<String>,
+            /// The endpoint that served.
+            endpoint: Option<String>,
+            /// The shape of what was asked.
+            pattern: Option<String>,
+            /// Not before (RFC 3339).
+            #[param(format = DateTime)]
+            from: Option<String>,
+            /// Before (RFC 3339).
+            #[param(format = DateTime)]
+            to: Option<String>,
+            $($(#[$of_field])* $field: $kind,)*
+        }
+
+        impl $name {
+            /// What the store is asked.
+            fn filter(self, control: &Control, caller: &Caller) -> Result<steadfast_store::Filter, Problem> {
+                let bounded = self.to.is_some();
+                let (from, to) = crate::analytics::range(control, self.from.as_deref(), self.to.as_deref())?;
+                Ok(steadfast_store::Filter {
+                    project: caller.narrowed(self.project)?,
+                    session: self.session,
+                    client: self.client,
+                    outcome: self.outcome,
+                    failed: self.failed,
+                    kind: self.kind,
+                    model: self.model,
+                    endpoint: self.endpoint,
+                    pattern: self.pattern,
+                    from,
+                    to: bounded.then_some(to),
+                })
+            }
+        }
+    };
+}
+pub(crate) use requests_query;
+
+requests_query! {
+    /// Which requests.
+    RequestsQuery {
+        /// Where the part before ended.
+        cursor: Option<String>,
+        /// How many; 50 where nobody says.
+        #[param(minimum = 1, maximum = 200)]
+        limit: Option<u16>,
+    }
 }
 
 /// A request in a list.
@@ -184,27 +217,6 @@ fn recent(control: &Control, id: &str) -> Vec<Record> {
     let found = control.engine().live().since(0);
     let records = found.batches.iter().flat_map(|batch| batch.records.iter());
     records.filter(|record| *record.request == *id).cloned().collect()
-}
-
-impl RequestsQuery {
-    /// What the store is asked.
-    pub(crate) fn filter(self, control: &Control, caller: &Caller) -> Result<Filter, Problem> {
-        let bounded = self.to.is_some();
-        let (from, to) = range(control, self.from.as_deref(), self.to.as_deref())?;
-        Ok(Filter {
-            project: caller.narrowed(self.project)?,
-            session: self.session,
-            client: self.client,
-            outcome: self.outcome,
-            failed: self.failed,
-            kind: self.kind,
-            model: self.model,
-            endpoint: self.endpoint,
-            pattern: self.pattern,
-            from,
-            to: bounded.then_some(to),
-        })
-    }
 }
 
 impl RequestView {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use steadfast_core::alert::{Alert, Ending, Watches};
+use steadfast_core::alert::{Alert, Concern, Ending, Watches};
 use steadfast_core::record::{Event, Record};
 use steadfast_core::{FailureKind, Instant, Timestamp};
 
@@ -102,7 +102,13 @@ const fn concerns(kind: FailureKind) -> bool {
 }
 
 fn line(alert: &Alert, time: Timestamp, request: &Arc<str>) -> Record {
+    let project = match alert.concern {
+        Concern::ManyFailures => Some(Arc::clone(&alert.about)),
+        // A model is everybody's, whoever's request crossed the line.
+        Concern::FallbackRate | Concern::ChainFailed | Concern::InARow => None,
+    };
     Record {
+        project,
         alert: Some(alert.concern.as_str().into()),
         about: Some(Arc::clone(&alert.about)),
         state: Some(if alert.raised { "raised" } else { "resolved" }.into()),

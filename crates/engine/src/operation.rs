@@ -298,7 +298,13 @@ impl Operation {
         let input_tokens = envelope.input_tokens.into();
         let question = steadfast_dialect::watch::Usage { input_tokens, output_tokens: 0 };
         let asks_a_model = envelope.model.is_some();
+        let target = self.attempt.as_ref().map(|(attempt, _)| attempt.target);
         self.succeeded(asks_a_model.then_some(question));
+        if let (true, true, Some(target)) = (self.plain, asks_a_model, target) {
+            // No budget refuses a plain proxy anything. What it spends is spent all the same.
+            let cost = self.cost(target, Usage { input_tokens, output_tokens: 0 });
+            self.recovery.plan().project.spend.settle(0, cost.unwrap_or(0));
+        }
     }
 
     /// Says that the session has left the rung it had climbed to, where it has: the model there did not serve.

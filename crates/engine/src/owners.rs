@@ -39,6 +39,10 @@ impl Owners {
                 }
                 continue;
             }
+            if record.event == Event::Alert {
+                // It says itself whose it is.
+                continue;
+            }
             let Some(owner) = self.0.get(&record.request) else { continue };
             if record.project.is_none() {
                 record.project.clone_from(&owner.project);

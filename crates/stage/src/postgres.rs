@@ -52,8 +52,32 @@ impl Postgres {
         format!("postgres://steadfast@127.0.0.1:{port}/{name}")
     }
 
+    /// Lets it hang: connections stand, and nobody answers.
+    pub fn hang(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets it go on.
+    pub fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    /// Tells the server, and the processes it has for each connection.
+    fn signal(&self, signal: &str) {
+        let Some(server) = &self.server else { return };
+        let id = server.id().to_string();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        for process in std::iter::once(id.as_str()).chain(children.split_whitespace()) {
+            // Those of connections come and go.
+            let _ =
+                std::process::Command::new("kill").args([signal, process]).stderr(std::process::Stdio::null()).status();
+        }
+    }
+
     /// Kills it as a power failure would.
     pub fn kill(&mut self) {
+        // Children that hang would not notice.
+        self.go_on();
         if let Some(mut server) = self.server.take() {
             let _ = server.kill();
             let _ = server.wait();

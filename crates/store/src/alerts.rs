@@ -56,6 +56,20 @@ pub struct AlertFilter {
     pub about: Option<String>,
 }
 
+impl Alert {
+    fn read(row: &Row) -> Result<Self, Error> {
+        Ok(Self {
+            id: row.get("id")?,
+            alert: row.get("alert")?,
+            about: row.get("about")?,
+            raised: row.get("raised")?,
+            resolved: row.get("resolved")?,
+            reason: row.get("reason")?,
+            request: row.get("request")?,
+        })
+    }
+}
+
 /// An alert that begins or is over.
 #[derive(Debug)]
 pub(crate) struct AlertChange {
@@ -122,6 +136,15 @@ impl Store {
         self.shared().watched_from.store(moment, Ordering::Relaxed);
     }
 
+    /// The alert of this number.
+    pub async fn alert(&self, id: i64) -> Result<Option<Alert>, Error> {
+        self.run(move |db| async move {
+            let row = db.row("SELECT * FROM alerts WHERE id = $1", args![id]).await?;
+            row.as_ref().map(Alert::read).transpose()
+        })
+        .await
+    }
+
     /// Alerts, newest first.
     pub async fn alerts(&self, filter: AlertFilter, paging: Paging) -> Result<Page<Alert>, Error> {
         self.run(move |db| async move { alerts(&db, filter, &paging).await }).await
@@ -149,17 +172,7 @@ async fn alerts(db: &Database, filter: AlertFilter, paging: &Paging) -> Result<P
     let limit = paging.limit();
     let sql = format!("SELECT * FROM alerts {} ORDER BY id DESC LIMIT {}", conditions.sql(), limit + 1);
     let rows = db.rows(sql, conditions.values).await?;
-    page(&rows, limit, |row| {
-        Ok(Alert {
-            id: row.get("id")?,
-            alert: row.get("alert")?,
-            about: row.get("about")?,
-            raised: row.get("raised")?,
-            resolved: row.get("resolved")?,
-            reason: row.get("reason")?,
-            request: row.get("request")?,
-        })
-    })
+    page(&rows, limit, Alert::read)
 }
 
 async fn breaker_changes(

@@ -88,9 +88,31 @@ struct Insert {
     on_conflict: String,
 }
 
-/// Writes a batch in one transaction.
-pub(crate) async fn write(db: &Database, items: &[Item], known: &mut Known) -> Result<(), Error> {
+/// What a batch is called, so that the database knows it again: sums must not be added twice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchName {
+    /// One opening of the store.
+    pub(crate) writer: i64,
+    /// Counts the batches of that opening.
+    pub(crate) number: i64,
+}
+
+impl BatchName {
+    /// Says whether the batch is new; one of this name that is neither committed nor rolled back yet is waited for.
+    async fn enter(self, tx: &mut Tx<'_>) -> Result<bool, Error> {
+        let sql = "INSERT INTO writers (id, batch, time) VALUES ($1, $2, $3) ON CONFLICT (id) \
+                   DO UPDATE SET batch = excluded.batch, time = excluded.time WHERE writers.batch < excluded.batch";
+        Ok(tx.execute(sql, args![self.writer, self.number, crate::now()]).await? > 0)
+    }
+}
+
+/// Writes a batch in one transaction, unless that has been done.
+pub(crate) async fn write(db: &Database, name: BatchName, items: &[Item], known: &mut Known) -> Result<(), Error> {
     let mut tx = db.begin(Durability::Process).await?;
+    // First of all, so that its row is locked by whatever is committed later.
+    if !name.enter(&mut tx).await? {
+        return Ok(());
+    }
     for item in items {
         match item {
             Item::Request(_) => {}

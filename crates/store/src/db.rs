@@ -9,6 +9,10 @@
 
 mod value;
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+mod tests;
+
 use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;

@@ -57,6 +57,12 @@ pub(crate) fn first_at(millis: i64) -> i64 {
     millis.clamp(0, (1 << 42) - 1) << LOW_BITS
 }
 
+/// Any number: for the ids of what comes before the store is reached, and to be known by.
+pub(crate) fn random() -> i64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    i64::from_ne_bytes(RandomState::new().hash_one(0).to_ne_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -81,7 +81,7 @@ struct Folded {
 
 impl Shared {
     pub(crate) fn new(options: Options) -> Self {
-        let folding = Folding::new(now_bits());
+        let folding = Folding::new(crate::id::random());
         Self {
             options,
             fed: Mutex::default(),
@@ -255,14 +255,18 @@ impl Shared {
         }
     }
 
-    /// Returns when nothing that was fed waits any more.
-    pub(crate) async fn flushed(&self) {
-        while !self.is_idle() {
-            self.hurry.store(true, Ordering::Relaxed);
-            self.work.notify_one();
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    /// Waits until nothing that was fed waits any more; says whether it came to that.
+    pub(crate) async fn flushed(&self, patience: Duration) -> bool {
+        let idle = async {
+            while !self.is_idle() {
+                self.hurry.store(true, Ordering::Relaxed);
+                self.work.notify_one();
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let is_idle = tokio::time::timeout(patience, idle).await.is_ok();
         self.hurry.store(false, Ordering::Relaxed);
+        is_idle
     }
 
     pub(crate) fn is_hurried(&self) -> bool {
@@ -327,12 +331,6 @@ pub(crate) fn events(item: &Item) -> u64 {
         Item::Request(draft) => draft.events.into(),
         Item::Alert(_) | Item::Breaker(_) | Item::Escalation(_) => 1,
     }
-}
-
-/// Some number for the ids of what comes before the store is reached.
-fn now_bits() -> i64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    i64::from_ne_bytes(RandomState::new().hash_one(0).to_ne_bytes())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -99,8 +99,7 @@ impl Store {
     /// Waits until everything fed so far is written; says whether it was within that time.
     pub async fn flush(&self, patience: Duration) -> bool {
         let shared = Arc::clone(&self.inner.shared);
-        let flushed = self.inner.runtime.spawn(async move { tokio::time::timeout(patience, shared.flushed()).await });
-        matches!(flushed.await, Ok(Ok(())))
+        self.inner.runtime.spawn(async move { shared.flushed(patience).await }).await.unwrap_or(false)
     }
 
     /// Writes what waits, what still runs included, and closes the store for all its clones; gives up after

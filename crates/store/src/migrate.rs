@@ -12,8 +12,12 @@ use crate::db::{Database, Durability, Tx, args};
 use crate::error::Error;
 
 /// Every migration, in order; the first is version 1.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_tasks.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_tasks.sql"),
+    include_str!("../migrations/0003_writers.sql"),
+    include_str!("../migrations/0004_old_sums.sql"),
+];
 
 /// Any number that nobody else locks.
 const POSTGRES_LOCK: i64 = 0x5743_a4f0;

@@ -16,6 +16,10 @@ const PAGES: usize = 500;
 /// A request of which nobody told the end for this long never had one: the process that knew it is gone.
 const LOST_AFTER: i64 = DAY;
 
+/// Deletes sums of days that are not kept.
+const OLD_SUMS: &str = "DELETE FROM rollups WHERE (project, grain, bucket, dimension, value) IN \
+                        (SELECT project, grain, bucket, dimension, value FROM rollups WHERE bucket < $1 LIMIT $2)";
+
 /// Does one piece of what is due; says whether there is more.
 pub(crate) async fn step(db: &Database, now: i64, keep_ms: i64) -> Result<bool, Error> {
     let mut tx = db.begin(Durability::Process).await?;
@@ -25,9 +29,7 @@ pub(crate) async fn step(db: &Database, now: i64, keep_ms: i64) -> Result<bool, 
     let old = args![id::first_at(cutoff), PIECE];
     let mut touched = 0;
     // The sums first: what is left of an old day is not counted any more.
-    let sql = "DELETE FROM rollups WHERE (project, grain, bucket, dimension, value) IN \
-               (SELECT project, grain, bucket, dimension, value FROM rollups WHERE bucket < $1 LIMIT $2)";
-    touched += tx.execute(sql, args![cutoff, PIECE]).await?;
+    touched += tx.execute(OLD_SUMS, args![cutoff, PIECE]).await?;
     for sql in [
         "DELETE FROM failures WHERE id IN (SELECT id FROM failures WHERE id < $1 ORDER BY id LIMIT $2)",
         "DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE id < $1 ORDER BY id LIMIT $2)",
@@ -43,6 +45,8 @@ pub(crate) async fn step(db: &Database, now: i64, keep_ms: i64) -> Result<bool, 
     ] {
         touched += tx.execute(sql, args![cutoff, PIECE]).await?;
     }
+    // Their number does not matter to the next piece: there are as many as there were starts.
+    tx.execute("DELETE FROM writers WHERE time < $1", args![cutoff.min(now - DAY)]).await?;
     let sql = "UPDATE requests SET outcome = 'lost' WHERE id IN \
                (SELECT id FROM requests WHERE outcome IS NULL AND id < $1 LIMIT $2)";
     touched += tx.execute(sql, args![id::first_at(now - LOST_AFTER), PIECE]).await?;
@@ -64,4 +68,20 @@ pub(crate) async fn size_bytes(db: &Database) -> Result<u64, Error> {
     };
     let size: i64 = db.row(sql, args![]).await?.map_or(Ok(0), |row| row.get("size"))?;
     Ok(u64::try_from(size).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Address;
+
+    #[tokio::test]
+    async fn old_sums_are_found_without_reading_all_of_them() {
+        let db = Database::connect(&Address::sqlite(":memory:")).await.unwrap();
+        crate::migrate::migrate(&db).await.unwrap();
+        let plan = db.rows(format!("EXPLAIN QUERY PLAN {OLD_SUMS}"), args![0_i64, PIECE]).await.unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get("detail").unwrap()).collect();
+        assert!(plan.iter().any(|step| step.contains("INDEX rollups_bucket (bucket<?)")), "{plan:?}");
+        assert!(!plan.iter().any(|step| step.starts_with("SCAN rollups")), "{plan:?}");
+    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::alerts;
-use crate::batch;
+use crate::batch::{self, BatchName};
 use crate::db::{Database, Durability, args};
 use crate::error::Error;
 use crate::fold::Item;
@@ -35,6 +35,9 @@ const NICE: i32 = 5;
 
 /// A database that does not answer by then is away.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+
+/// A migration may rewrite a large table, and whoever waits for another replica's waits as long.
+const MIGRATED_WITHIN: Duration = Duration::from_secs(60 * 60);
 
 /// How often running requests are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -147,9 +150,13 @@ fn say_lost(shared: &Shared) {
 }
 
 /// The connection and what is known of what it holds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Link {
     database: Option<Arc<Database>>,
+    /// What the next batch is called.
+    batch: BatchName,
+    /// So many of what waits were a batch of that name, and nobody knows whether it was committed.
+    in_doubt: Option<usize>,
     known: Known,
     /// When upkeep was last done.
     kept_up: Option<tokio::time::Instant>,
@@ -161,7 +168,7 @@ struct Link {
 
 /// Writes what waits, until the store is closed and nothing waits any more.
 async fn write(shared: Arc<Shared>) {
-    let mut link = Link::default();
+    let mut link = Link::new();
     loop {
         match link.write(&shared).await {
             Ok(()) => link.is_well(&shared),
@@ -175,12 +182,33 @@ async fn write(shared: Arc<Shared>) {
 }
 
 /// Waits no longer than it should take: a host that is switched off says nothing at all.
-async fn within<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let silent = || Error::Away(format!("no answer within {} s", ANSWER_WITHIN.as_secs()));
-    timeout(ANSWER_WITHIN, work).await.unwrap_or_else(|_| Err(silent()))
+async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let silent = || Error::Away(format!("no answer within {} s", limit.as_secs()));
+    timeout(limit, work).await.unwrap_or_else(|_| Err(silent()))
+}
+
+/// Counts this opening of the store, and says which it is.
+async fn count_opening(db: &Database) -> Result<Option<i64>, Error> {
+    let mut tx = db.begin(Durability::Process).await?;
+    let sql = "UPDATE counters SET value = value + 1 WHERE name = 'opening' RETURNING value";
+    let opening = tx.row(sql, args![]).await?.map(|row| row.get("value")).transpose()?;
+    tx.commit().await?;
+    Ok(opening)
 }
 
 impl Link {
+    fn new() -> Self {
+        Self {
+            database: None,
+            batch: BatchName { writer: crate::id::random(), number: 1 },
+            in_doubt: None,
+            known: Known::default(),
+            kept_up: None,
+            failures: 0,
+            is_refused: false,
+        }
+    }
+
     /// Reaches the database where that has not been done, and writes everything that waits.
     async fn write(&mut self, shared: &Shared) -> Result<(), Error> {
         if self.database.is_none() || self.failures >= RECONNECT_AFTER {
@@ -189,15 +217,15 @@ impl Link {
         let Some(db) = self.database.clone() else { return Ok(()) };
         let watched_from = shared.watched_from.load(Ordering::Relaxed);
         if watched_from != 0 {
-            within(alerts::end_what_was_left(&db, watched_from)).await?;
+            within(ANSWER_WITHIN, alerts::end_what_was_left(&db, watched_from)).await?;
             shared.watched_from.store(0, Ordering::Relaxed);
         }
         loop {
-            let items = shared.take(BATCH_MAX);
+            let items = shared.take(self.in_doubt.unwrap_or(BATCH_MAX));
             if items.is_empty() {
                 return self.keep_up(shared, &db).await;
             }
-            match within(batch::write(&db, &items, &mut self.known)).await {
+            match self.write_batch(&db, &items).await {
                 Ok(()) => {
                     self.is_refused = false;
                     self.wrote(shared, &items);
@@ -211,16 +239,24 @@ impl Link {
         }
     }
 
-    async fn connect(&mut self, shared: &Shared) -> Result<(), Error> {
-        let db = within(Database::connect(&shared.options.address)).await?;
-        migrate::migrate(&db).await?;
-        let mut tx = db.begin(Durability::Process).await?;
-        let sql = "UPDATE counters SET value = value + 1 WHERE name = 'opening' RETURNING value";
-        if let Some(row) = tx.row(sql, args![]).await? {
-            shared.number(row.get("value")?);
+    /// Writes a batch under the next name. One that may have been written is written again as it was and under its
+    /// old name, by which it is recognised: a connection that breaks during a commit leaves that open.
+    async fn write_batch(&mut self, db: &Database, items: &[Item]) -> Result<(), Error> {
+        let written = within(ANSWER_WITHIN, batch::write(db, self.batch, items, &mut self.known)).await;
+        self.in_doubt = written.as_ref().err().filter(|error| error.may_pass()).map(|_| items.len());
+        if written.is_ok() {
+            self.batch.number += 1;
         }
-        tx.commit().await?;
-        self.known = batch::learn(&db, crate::now() - 2 * DAY).await?;
+        written
+    }
+
+    async fn connect(&mut self, shared: &Shared) -> Result<(), Error> {
+        let db = within(ANSWER_WITHIN, Database::connect(&shared.options.address)).await?;
+        within(MIGRATED_WITHIN, migrate::migrate(&db)).await?;
+        if let Some(opening) = within(ANSWER_WITHIN, count_opening(&db)).await? {
+            shared.number(opening);
+        }
+        self.known = within(ANSWER_WITHIN, batch::learn(&db, crate::now() - 2 * DAY)).await?;
         let db = Arc::new(db);
         shared.reached(Arc::clone(&db));
         if let Some(old) = self.database.replace(db) {
@@ -236,7 +272,9 @@ impl Link {
             return Ok(());
         }
         let keep_ms = i64::try_from(shared.options.keep.as_millis()).unwrap_or(i64::MAX / 2);
-        if !upkeep::step(db, crate::now(), keep_ms).await? && !upkeep::give_back(db).await? {
+        let is_more = within(ANSWER_WITHIN, upkeep::step(db, crate::now(), keep_ms)).await?
+            || within(ANSWER_WITHIN, upkeep::give_back(db)).await?;
+        if !is_more {
             self.kept_up = Some(tokio::time::Instant::now());
         }
         Ok(())
@@ -255,7 +293,7 @@ impl Link {
         let mut items = std::collections::VecDeque::from(items);
         while let Some(item) = items.pop_front() {
             let item = [item];
-            match within(batch::write(db, &item, &mut self.known)).await {
+            match self.write_batch(db, &item).await {
                 Ok(()) => self.wrote(shared, &item),
                 Err(error) if error.may_pass() => {
                     let [item] = item;

@@ -245,6 +245,8 @@ class Live {
       void this.resync();
       return;
     }
+    // The stream ends, and is followed anew from where it was.
+    if (event === "dropped") return;
     this.#queue.push(JSON.parse(data) as RecordView);
     if (this.#queue.length > QUEUE_MAX) {
       this.missed += this.#queue.length - QUEUE_MAX;

@@ -755,6 +755,8 @@ export type Now = {
   minute: Second;
   /** The number of the next live event: ask for events from here on. */
   next_event: number;
+  /** How many follow the live events. */
+  readers?: number | null;
   /** The requests under way, those that wait first, at most 200. */
   requests: Array<UnderWay>;
   /** How many conversations are remembered. */

@@ -65,7 +65,7 @@ fn cargo_test(arguments: &[&str]) -> anyhow::Result<Told> {
 }
 
 #[cfg(test)]
-mod tests {
+mod told {
     use super::Told;
 
     #[test]

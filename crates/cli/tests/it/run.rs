@@ -273,3 +273,61 @@ fn what_a_task_wrote_is_told_to_its_end_and_to_those_who_may_see_it() {
     let theirs = told("host: localhost\r\nauthorization: Bearer team-key-1234567890\r\n");
     assert!(theirs.starts_with("HTTP/1.1 404 "), "{theirs}");
 }
+
+#[test]
+fn a_task_is_seen_by_its_project_stopped_by_it_and_nobody_elses_business_route_by_route() {
+    let folder = configured();
+    let keys = "[admin]\ntoken = { env = \"TOKEN\" }\n[projects.team]\nkeys = [{ env = \"TEAM_KEY\" }]\n\
+                [projects.zeta]\nkeys = [{ env = \"ZETA_KEY\" }]\n";
+    folder.write("steadfast.toml", &format!("{CONFIG}{keys}"));
+    let (token, team, zeta) = ("token-1234567890", "team-key-1234567890", "zeta-key-1234567890");
+    let path = std::env::var("PATH").unwrap();
+    let known = [("TOKEN", token), ("TEAM_KEY", team), ("ZETA_KEY", zeta), ("PATH", path.as_str())];
+    let server = super::serve::Server::start(&folder, &[], &known);
+    let ask = |key: Option<&str>, method: &str, path: &str, body: &str| {
+        let key = key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{key}");
+        let answer = server.ask(&head, body);
+        let status: u16 = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        (status, answer)
+    };
+    let tasks = r#"{"tasks":[{"task":"zeta-secret","label":"zeta-label","project":"zeta","command":["true"]}]}"#;
+    let (_, added) = ask(Some(token), "POST", "/api/tasks", tasks);
+    let id = added.split("\"ids\":[\"").nth(1).and_then(|ids| ids.split('"').next()).expect(&added).to_owned();
+
+    // Method, path, body, and what the project itself gets; another one is told of no such task, or not allowed at all.
+    let table = [
+        ("GET", "/api/tasks", "", 200),
+        ("POST", "/api/tasks", tasks, 403),
+        ("GET", "/api/tasks/{id}", "", 200),
+        ("GET", "/api/tasks/{id}/log", "", 200),
+        ("POST", "/api/tasks/{id}/cancel", "{}", 200),
+        ("POST", "/api/tasks/{id}/retry", "{}", 403),
+        ("GET", "/api/services", "", 403),
+    ];
+    let (_, document) = ask(Some(token), "GET", "/api/openapi.json", "");
+    let document: serde_json::Value = serde_json::from_str(document.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    let served: std::collections::BTreeSet<String> = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(path, _)| path.starts_with("/api/tasks") || path.starts_with("/api/services"))
+        .flat_map(|(path, item)| item.as_object().unwrap().keys().map(move |method| (method, path)))
+        .map(|(method, path)| format!("{} {path}", method.to_uppercase()))
+        .collect();
+    let listed = table.iter().map(|(method, path, ..)| format!("{method} {path}")).collect();
+    assert_eq!(served, listed, "every route has its line in the table");
+
+    for (method, path, body, own) in table {
+        let there = path.replace("{id}", &id);
+        assert_eq!(ask(None, method, &there, body).0, 401, "{method} {path} without a key");
+        let elses = ask(Some(team), method, &there, body);
+        let expected = if path.contains("{id}") && own == 200 { 404 } else { own };
+        assert_eq!(elses.0, expected, "{method} {path} of another project: {}", elses.1);
+        assert!(!elses.1.contains("zeta-"), "{method} {path}: {}", elses.1);
+        let mine = ask(Some(zeta), method, &there, body);
+        assert_eq!(mine.0, own, "{method} {path} of its own project: {}", mine.1);
+    }
+    assert!(ask(Some(zeta), "GET", "/api/tasks", "").1.contains("zeta-label"));
+    assert_eq!(ask(Some(team), "GET", "/api/tasks?project=zeta", "").0, 403);
+}

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::harness::{LIMIT, Speaks, Stage, USUAL};
 
 /// Reads one posted request and answers with `status`; returns its head and body.
-async fn take(listener: &TcpListener, status: &str) -> (String, Value) {
+pub(crate) async fn take(listener: &TcpListener, status: &str) -> (String, Value) {
     let (mut socket, _) = tokio::time::timeout(LIMIT, listener.accept()).await.expect("a post in time").unwrap();
     let request = read_request(&mut socket).await;
     let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");

@@ -6,7 +6,11 @@ use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
+use steadfast_core::breaker::{Mode, Override};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpSocket;
 
+use crate::control::until;
 use crate::harness::{Answer, LIMIT, Speaks, Stage, USUAL, with};
 
 pub(crate) const PROTECTED: &str = r#"
@@ -206,6 +210,72 @@ async fn events_are_followed_live_filtered_and_resumed() {
     assert_eq!(stage.send(follow(ACME, "?project=default")).await.status, 403);
     let unknown = stage.send(follow(TOKEN, "?colour=red")).await;
     assert_eq!((unknown.status.as_u16(), unknown.text().contains("colour")), (400, true), "{}", unknown.text());
+}
+
+#[tokio::test]
+async fn an_alert_is_found_by_the_model_it_is_about_and_belongs_to_no_project() {
+    let stage = Stage::usual(PROTECTED).await;
+    let first = get_as(&stage, TOKEN, "/api/now").await.json()["next_event"].as_u64().unwrap();
+    stage.script("a", "server_error");
+    stage.script("b", "server_error");
+    for turn in 0..4 {
+        let mut body = Speaks::Messages.body(false);
+        body["messages"][0]["content"] = format!("turn {turn}").into();
+        let asked = with(crate::harness::post("/v1/messages", &body), "authorization", ACME);
+        assert!(stage.send(asked).await.status.is_server_error());
+    }
+    let follow = async |key: &str, query: &str, last: &'static str| {
+        let path = format!("/api/events?since={first}&{query}");
+        let request = with(ask(Method::GET, &path, None), "authorization", key);
+        events_until(&stage, request, |text| text.contains(last)).await
+    };
+    let about_one = follow(TOKEN, "event=alert&model=claude-one", "in_a_row").await;
+    assert!(about_one.contains("\"alert\":\"chain_failed\""), "{about_one}");
+    assert!(!about_one.contains("many_failures") && !about_one.contains("\"about\":\"claude-two\""), "{about_one}");
+    let of_acme = follow(ACME, "event=alert", "many_failures").await;
+    assert!(!of_acme.contains("chain_failed") && !of_acme.contains("in_a_row"), "models are not its own: {of_acme}");
+}
+
+/// Something to tell, as long as wanted.
+fn tell(stage: &Stage, count: usize, bytes: usize) {
+    let until = stage.engine.clock().now() + Duration::from_secs(600);
+    let word = Override { mode: Mode::Shadow, reason: "x".repeat(bytes), until };
+    for number in 0..count {
+        stage.engine.override_breaker("a", Some(word.clone()));
+        if number % 100 == 99 {
+            stage.engine.flush();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_stands_still_is_dropped_and_told_so_and_goes_on_where_it_was() {
+    let stage = Stage::usual("").await;
+    let readers = async || get(&stage, "/api/now").await.json()["readers"].clone();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut reader = socket.connect(stage.address).await.unwrap();
+    reader.write_all(b"GET /api/events HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.unwrap();
+    until("it is served", async || readers().await == 1).await;
+    // More than sockets hold, and not so much that it is overtaken.
+    tell(&stage, 2_000, 8 * 1024);
+    until("it is dropped", async || readers().await == 0).await;
+    let mut text = String::new();
+    tokio::time::timeout(LIMIT, reader.read_to_string(&mut text)).await.expect("the stream has an end").unwrap();
+    let notice = "event: dropped\ndata: {\"dropped\":\"nothing was taken for 20 s\"}\n\n";
+    let end = text.trim_end_matches("\r\n0\r\n\r\n");
+    assert!(end.ends_with(notice), "{}", &text[text.len().saturating_sub(300)..]);
+
+    let last: u64 = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).next_back().unwrap();
+    let come_back = || with(ask(Method::GET, "/api/events", None), "last-event-id", &last.to_string());
+    let again = events_until(&stage, come_back(), |text| text.contains("event: breaker")).await;
+    assert!(again.contains(&format!("id: {}\n", last + 1)) && !again.contains("missed"));
+    // More than is held for those who come back.
+    tell(&stage, 9_000, 1);
+    stage.engine.flush();
+    let late = events_until(&stage, come_back(), |text| text.contains("event: breaker")).await;
+    let missed = late.lines().find_map(|line| line.strip_prefix("data: {\"missed\":")?.strip_suffix('}')?.parse().ok());
+    assert!(missed.is_some_and(|missed: u64| missed > 0), "{}", &late[..200]);
 }
 
 #[tokio::test]

@@ -179,6 +179,18 @@ pub(crate) async fn failed_turn(stage: &Stage) {
     settle(stage).await;
 }
 
+/// Waits until it is so, much longer than it should take.
+pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(4 * crate::harness::LIMIT, waiting)
+        .await
+        .unwrap_or_else(|_| panic!("it never happened: {what}"));
+}
+
 /// Waits until everything is stored.
 pub(crate) async fn settle(stage: &Stage) {
     stage.engine.flush();
@@ -323,12 +335,8 @@ async fn an_alert_that_a_restart_left_open_is_over() {
     let open = get(&stage, "/api/alerts?open=true").await.json();
     assert_eq!(open["items"][0]["alert"], "chain_failed", "{open}");
     let stage = stage.restart().await;
-    let over = tokio::time::timeout(crate::harness::LIMIT, async {
-        while get(&stage, "/api/alerts?open=true").await.json()["items"] != json!([]) {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    });
-    over.await.expect("nobody else would say that it is over");
+    // Nobody else would say that it is over.
+    until("it ends", async || get(&stage, "/api/alerts?open=true").await.json()["items"] == json!([])).await;
     let all = get(&stage, "/api/alerts").await.json();
     assert!(all["items"][0]["resolved"].as_str().unwrap() > all["items"][0]["raised"].as_str().unwrap(), "{all}");
 }
@@ -358,6 +366,127 @@ async fn what_was_spent_today_is_not_forgotten_with_a_restart() {
     let before = used(get(&stage, "/api/budgets").await.json());
     let stage = stage.restart().await;
     assert_eq!((used(get(&stage, "/api/budgets").await.json()), before > 0), (before, true));
+}
+
+#[tokio::test]
+async fn what_was_spent_before_and_while_the_store_was_away_is_counted_when_it_is_back() {
+    let stage = Stage::kept("[projects.acme]\nspend = { usd_per_day = 1.0 }").await;
+    let spend = async |stage: &Stage| {
+        let asked = with(Speaks::Messages.request(false), "x-steadfast-project", "acme");
+        assert!(stage.send(asked).await.status.is_success());
+    };
+    let used =
+        async |stage: &Stage| get(stage, "/api/projects/acme").await.json()["budget"]["used_usd_micros"].as_u64();
+    spend(&stage).await;
+    settle(&stage).await;
+    let before = used(&stage).await.unwrap();
+    assert!(before > 0);
+    // Somebody took the file away and left something in its place.
+    let aside = |folder: &std::path::Path| {
+        std::fs::create_dir(folder.join("aside")).unwrap();
+        for name in ["steadfast.db", "steadfast.db-wal", "steadfast.db-shm"] {
+            let _ = std::fs::rename(folder.join(name), folder.join("aside").join(name));
+        }
+        std::fs::create_dir(folder.join("steadfast.db")).unwrap();
+    };
+    let stage = stage.restart_after(aside).await;
+    assert_eq!(used(&stage).await, Some(0), "nobody knows better yet");
+    spend(&stage).await;
+    let meanwhile = used(&stage).await.unwrap();
+    let database = stage.database();
+    std::fs::remove_dir(&database).unwrap();
+    let aside = database.with_file_name("aside");
+    for file in std::fs::read_dir(&aside).unwrap().flatten() {
+        std::fs::rename(file.path(), database.with_file_name(file.file_name())).unwrap();
+    }
+    until("everything is counted", async || used(&stage).await == Some(before + meanwhile)).await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_read_again_beside_a_change_takes_nothing_of_it_away() {
+    let stage = Stage::usual("").await;
+    for round in 1..=20 {
+        let (stored, written) = (format!("{round}s"), format!("{}s", 30 + round));
+        stage.rewrite(&format!("{}\n[policies.ours]\ndeadline = \"{written}\"", crate::harness::USUAL));
+        let change = json!({ "extends": "default", "deadline": stored });
+        let (changed, reloaded) =
+            tokio::join!(send(&stage, Method::PUT, "/api/policies/default", change), stage.control.reload());
+        assert_eq!((changed.status.as_u16(), reloaded.is_ok()), (200, true), "{}", changed.text());
+        let deadline =
+            async |name| get(&stage, &format!("/api/policies/{name}")).await.json()["policy"]["deadline"].clone();
+        assert_eq!((deadline("default").await, deadline("ours").await), (stored.into(), written.into()));
+    }
+}
+
+#[tokio::test]
+async fn a_project_is_not_overwritten_by_somebody_who_did_not_read_it() {
+    let stage = Stage::usual("").await;
+    let path = "/api/projects/acme";
+    let put = async |version: &str, rate: u32| {
+        let settings = json!({ "rate": { "requests_per_minute": rate } });
+        stage.send(with(ask(Method::PUT, path, Some(&settings)), "if-match", version)).await
+    };
+    let made = put("\"0\"", 10).await;
+    assert_eq!((made.status.as_u16(), made.header("etag")), (200, "\"1\""), "{}", made.text());
+    refused(&put("\"0\"", 20).await, 412, "changed");
+    assert_eq!(put("\"1\"", 30).await.json()["requests_per_minute"], 30);
+    let read = get(&stage, path).await;
+    assert_eq!((read.header("etag"), &read.json()["version"]), ("\"2\"", &2.into()));
+    assert_eq!(read.json()["stored"], json!({ "rate": { "requests_per_minute": 30 } }));
+    let take_back = async |version: &str| stage.send(with(ask(Method::DELETE, path, None), "if-match", version)).await;
+    refused(&take_back("\"1\"").await, 412, "changed");
+    assert_eq!(take_back("\"2\"").await.status, 204);
+    assert_eq!(get(&stage, path).await.status, 404, "the file knows no such project");
+}
+
+#[tokio::test]
+async fn a_session_is_told_with_everything_that_happened_in_it() {
+    let stage = Stage::usual("").await;
+    failed_turn(&stage).await;
+    assert!(stage.send(with(Speaks::Messages.request(true), "x-steadfast-session", "s1")).await.status.is_success());
+    assert!(stage.send(with(Speaks::Messages.request(true), "x-steadfast-session", "s2")).await.status.is_success());
+    settle(&stage).await;
+    let session = get(&stage, "/api/sessions/s1").await.json();
+    assert_eq!((&session["session"], &session["project"]), (&"s1".into(), &"default".into()), "{session}");
+    assert_eq!((&session["requests"], &session["succeeded"], &session["gave_up"]), (&2.into(), &1.into(), &1.into()));
+    assert_eq!((&session["failures"], &session["kind"]), (&6.into(), &"server_error".into()), "{session}");
+    assert!(session["began"].as_str() < session["last"].as_str(), "{session}");
+
+    let told = get(&stage, "/api/sessions/s1/events").await.json();
+    let words = |told: &Value| -> Vec<String> {
+        let items = told["items"].as_array().unwrap();
+        items.iter().map(|record| record["event"].as_str().unwrap().to_owned()).collect()
+    };
+    let served = ["start", "attempt", "success", "outcome"];
+    assert!(words(&told).starts_with(&served.map(str::to_owned)), "the newest request first, from its start: {told}");
+    assert_eq!(words(&told).iter().filter(|word| *word == "decision").count(), 6, "{told}");
+    assert!(told["items"].as_array().unwrap().iter().all(|record| record["session"] != "s2"), "{told}");
+    let first = get(&stage, "/api/sessions/s1/events?limit=1").await.json();
+    assert_eq!(words(&first), served, "{first}");
+    let cursor = first["next"].as_str().unwrap();
+    let rest = get(&stage, &format!("/api/sessions/s1/events?limit=1&cursor={cursor}")).await.json();
+    assert_eq!(words(&rest), words(&told)[served.len()..], "{rest}");
+    assert_eq!(get(&stage, "/api/sessions/s1/events?limit=21").await.status, 400);
+    assert_eq!(get(&stage, "/api/sessions/nope").await.status, 404);
+}
+
+#[tokio::test]
+async fn an_override_is_set_and_taken_back_on_whichever_replica() {
+    let one = Stage::kept("").await;
+    let other = one.beside("").await;
+    let path = "/api/endpoints/a/override";
+    let said =
+        async |stage: &Stage| get(stage, "/api/endpoints/a").await.json()["breaker"]["override"]["reason"].clone();
+    let word = json!({ "mode": "forced_open", "reason": "moving house", "seconds": 600 });
+    assert_eq!(send(&one, Method::PUT, path, word).await.status, 200);
+    until("the other knows", async || said(&other).await == "moving house").await;
+    assert_eq!(other.send(ask(Method::DELETE, path, None)).await.status, 200);
+    until("the first knows that it is over", async || said(&one).await == Value::Null).await;
+    assert_eq!(
+        one.send(Speaks::Messages.request(false)).await.header("x-steadfast-endpoint"),
+        "a",
+        "and asks it again"
+    );
 }
 
 #[tokio::test]

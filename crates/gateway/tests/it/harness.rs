@@ -1,7 +1,8 @@
 //! A gateway in front of a fake provider, and a client that sees every byte.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -32,18 +33,16 @@ pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
     pub(crate) stop: Option<oneshot::Sender<()>>,
     pub(crate) serving: Option<tokio::task::JoinHandle<()>>,
-    folder: std::path::PathBuf,
-    text: String,
+    folder: PathBuf,
+    /// The configuration file.
+    text: Arc<Mutex<String>>,
     settings: Settings,
-    keeps: Keeps,
+    /// Where the store lies.
+    store: String,
 }
 
-/// Whether what is stored outlives the gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keeps {
-    Nothing,
-    OnDisk,
-}
+/// Where a store lies that nobody finds again.
+const NOWHERE: &str = ":memory:";
 
 /// A response, read to its end.
 #[derive(Debug)]
@@ -62,31 +61,36 @@ impl Stage {
     }
 
     pub(crate) async fn with_settings(config: &str, settings: Settings) -> Self {
-        Self::build(config, settings, Keeps::Nothing).await
+        Self::build(config, settings, |_| NOWHERE.to_owned()).await
     }
 
     /// The same with a store on disk, for [`Stage::restart`].
     pub(crate) async fn kept(more: &str) -> Self {
-        Self::build(&format!("{USUAL}\n{more}"), Settings::default(), Keeps::OnDisk).await
+        let on_disk = |folder: &Path| folder.join("steadfast.db").display().to_string();
+        Self::build(&format!("{USUAL}\n{more}"), Settings::default(), on_disk).await
     }
 
-    async fn build(config: &str, settings: Settings, keeps: Keeps) -> Self {
+    /// Another gateway on the store of this one.
+    pub(crate) async fn beside(&self, more: &str) -> Self {
+        let store = self.store.clone();
+        Self::build(&format!("{USUAL}\n{more}"), Settings::default(), |_| store).await
+    }
+
+    async fn build(config: &str, settings: Settings, store: impl FnOnce(&Path) -> String) -> Self {
         let fake = Fake::start().await.unwrap();
         let folder = std::env::temp_dir().join(format!("steadfast-it-{}-{}", std::process::id(), fake.addr().port()));
         std::fs::create_dir_all(&folder).unwrap();
         let text = written(config, &fake, &folder);
-        Self::open_with(fake, folder, text, settings, keeps).await
+        let store = store(&folder);
+        Self::open_with(fake, folder, text, settings, store).await
     }
 
-    async fn open_with(fake: Fake, folder: std::path::PathBuf, text: String, settings: Settings, keeps: Keeps) -> Self {
+    async fn open_with(fake: Fake, folder: PathBuf, text: String, settings: Settings, store: String) -> Self {
         let engine = Engine::start(load(&text)).unwrap();
-        let path = match keeps {
-            Keeps::Nothing => ":memory:".to_owned(),
-            Keeps::OnDisk => folder.join("steadfast.db").display().to_string(),
-        };
-        let store = Store::open(Options::new(Address::sqlite(path), 30)).unwrap();
-        let configuration = Arc::new(AsWritten(text.clone()));
-        let parts = Parts { engine: Arc::clone(&engine), store, configuration, simulator: Arc::new(Echo) };
+        let text = Arc::new(Mutex::new(text));
+        let configuration = Arc::new(AsWritten(Arc::clone(&text)));
+        let opened = Store::open(Options::new(Address::sqlite(&store), 30)).unwrap();
+        let parts = Parts { engine: Arc::clone(&engine), store: opened, configuration, simulator: Arc::new(Echo) };
         let control = Control::start(parts).await;
         let api = Api::new(control.clone(), []);
         let gateway = Gateway::bind(Arc::clone(&engine), settings).await.unwrap().with_api(api);
@@ -96,24 +100,36 @@ impl Stage {
             let _ = stopped.await;
         }));
         let (stop, serving) = (Some(stop), Some(serving));
-        Self { fake, engine, control, address, stop, serving, folder, text, settings, keeps }
+        Self { fake, engine, control, address, stop, serving, folder, text, settings, store }
     }
 
     /// Ends the gateway and starts another on the same store.
-    pub(crate) async fn restart(mut self) -> Self {
+    pub(crate) async fn restart(self) -> Self {
+        self.restart_after(|_| {}).await
+    }
+
+    /// The same; `meanwhile` is told the store's folder while nobody uses it.
+    pub(crate) async fn restart_after(mut self, meanwhile: impl FnOnce(&Path)) -> Self {
         drop(self.stop.take());
         if let Some(serving) = self.serving.take() {
             serving.await.unwrap();
         }
         self.control.store().close().await;
         let fake = std::mem::replace(&mut self.fake, Fake::start().await.unwrap());
-        let folder = std::mem::take(&mut self.folder);
-        Self::open_with(fake, folder, std::mem::take(&mut self.text), self.settings, self.keeps).await
+        let (folder, store) = (std::mem::take(&mut self.folder), std::mem::take(&mut self.store));
+        meanwhile(&folder);
+        let text = self.text.lock().unwrap().clone();
+        Self::open_with(fake, folder, text, self.settings, store).await
     }
 
     /// Three endpoints `a`, `b`, `c` of each dialect, and models that fall back from one to the next.
     pub(crate) async fn usual(more: &str) -> Self {
         Self::new(&format!("{USUAL}\n{more}")).await
+    }
+
+    /// Writes the file anew; nobody reads it before he is told to.
+    pub(crate) fn rewrite(&self, config: &str) {
+        *self.text.lock().unwrap() = written(config, &self.fake, &self.folder);
     }
 
     /// Puts another configuration in force.
@@ -142,8 +158,8 @@ impl Stage {
     }
 
     /// Where the store lies.
-    pub(crate) fn database(&self) -> std::path::PathBuf {
-        self.folder.join("steadfast.db")
+    pub(crate) fn database(&self) -> PathBuf {
+        PathBuf::from(&self.store)
     }
 
     /// The decision log so far, a value a line.
@@ -167,7 +183,7 @@ impl Stage {
 }
 
 /// The configuration of a stage as a file.
-fn written(config: &str, fake: &Fake, folder: &std::path::Path) -> String {
+fn written(config: &str, fake: &Fake, folder: &Path) -> String {
     let log = folder.join("decisions.jsonl");
     let text = format!("{config}\n[log]\ndecisions = {{ path = \"{}\" }}\n", log.display());
     text.replace("FAKE", &fake.url())
@@ -182,11 +198,11 @@ impl Drop for Stage {
 }
 
 /// The configuration of a stage, with what is stored laid over it.
-struct AsWritten(String);
+struct AsWritten(Arc<Mutex<String>>);
 
 impl Configuration for AsWritten {
     fn load(&self, stored: &Value) -> Result<Loaded, Problems> {
-        load_with(&self.0, stored)
+        load_with(&self.0.lock().unwrap(), stored)
     }
 }
 
@@ -264,7 +280,7 @@ pub(crate) fn load(text: &str) -> Config {
 
 fn load_with(text: &str, stored: &Value) -> Result<Loaded, Problems> {
     let file = ConfigFile::from_bytes("steadfast.toml", text.as_bytes().to_vec())?;
-    let no_secret = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
+    let no_secret = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
     let environment = vec![
         ("TEST_TOKEN".to_owned(), "admin-token-1234567890".to_owned()),
         ("ACME_KEY".to_owned(), "acme-key-planted-4711".to_owned()),

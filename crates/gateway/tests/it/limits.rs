@@ -163,6 +163,17 @@ async fn what_a_provider_says_about_its_limits_is_heeded() {
             let said = limits.iter().find(|status| status.source == Source::Provider && status.unit == Unit::Requests);
             let said = said.expect("the provider's own limit is known");
             assert_eq!((said.limit, said.remaining, said.wait.is_zero()), (Some(2), 0, false), "{said:?}");
+            let listed = stage.send(get("/api/rate-limits")).await.json();
+            let of_told = |unit| {
+                let limits = listed["limits"].as_array().unwrap().iter();
+                limits.clone().find(|limit| limit["endpoint"] == "told" && limit["unit"] == unit).unwrap()
+            };
+            let requests = of_told("requests");
+            assert_eq!((&requests["of"], &requests["source"]), (&"endpoint".into(), &"provider".into()), "{listed}");
+            assert_eq!((&requests["limit"], &requests["remaining"]), (&2.into(), &0.into()), "{listed}");
+            assert!(requests["wait_ms"].as_u64().is_some_and(|wait| (1..=60_000).contains(&wait)), "{listed}");
+            assert!(requests["reset"].as_str().unwrap().ends_with('Z'), "{listed}");
+            assert_eq!(of_told("tokens")["limit"], 2_000_000, "as its headers say: {listed}");
         } else {
             assert_eq!(stage.fake.count("told"), 3, "a provider that says it wrongly is asked all the same");
         }

@@ -159,6 +159,62 @@ async fn what_is_only_passed_through_is_retried_where_that_is_safe() {
 }
 
 #[tokio::test]
+async fn of_what_is_only_passed_through_the_question_is_charged() {
+    let stage = Stage::usual("[projects.off]\nenabled = false\nspend = { usd_per_day = 1.0 }").await;
+    let of_project = |request| with(request, "x-steadfast-project", "off");
+    let used = async || {
+        let project = stage.send(get("/api/projects/off")).await.json();
+        project["budget"]["used_usd_micros"].as_u64().unwrap()
+    };
+    assert_eq!(stage.send(of_project(get("/v1/files/file-1"))).await.status, 404, "the fake has no files");
+    assert_eq!(used().await, 0, "no model was asked");
+    for stream in [false, true] {
+        let before = used().await;
+        assert!(stage.send(of_project(Speaks::Messages.request(stream))).await.status.is_success());
+        let log = stage.log();
+        let served = log.iter().rfind(|line| line["event"] == "success").unwrap();
+        let tokens = &served["usage"];
+        assert!(tokens["input_tokens"].as_u64() > Some(0) && tokens["output_tokens"] == 0, "{served}");
+        // A dollar for a million tokens.
+        assert_eq!(
+            (Some(used().await - before), &served["usd_micros"]),
+            (tokens["input_tokens"].as_u64(), &tokens["input_tokens"])
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_question_to_a_path_that_nobody_knows_is_charged_where_it_names_a_model() {
+    let provider = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let config = format!(
+        "[endpoints.other]\ndialect = \"openai\"\nurl = \"http://{}\"\n[models.moderator]\nvendor = \"openai\"\nendpoints = [\"other\"]
+price = {{ input = 1000000.0, output = 1.0 }}\n[projects.acme]\nspend = {{ usd_per_day = 100.0 }}",
+        provider.local_addr().unwrap()
+    );
+    let stage = Stage::usual(&config).await;
+    let body = json!({ "model": "moderator", "input": "is this good?" });
+    let ask = || with(post("/v1/moderations", &body), "x-steadfast-project", "acme");
+    let (answer, _) = tokio::join!(stage.send(ask()), crate::alerts::take(&provider, "200 OK"));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let budget = stage.send(get("/api/projects/acme")).await.json()["budget"].clone();
+    let log = stage.log();
+    let served = log.iter().find(|line| line["event"] == "success").unwrap();
+    assert!(served["usd_micros"].as_u64() > Some(0), "{served}");
+    assert_eq!(
+        (&budget["used_usd_micros"], &budget["reserved_usd_micros"]),
+        (&served["usd_micros"], &json!(0)),
+        "{budget}"
+    );
+    // A dollar a token: what is left is not enough for many more.
+    let left = budget["left_usd_micros"].as_u64().unwrap();
+    for _ in 0..left / served["usd_micros"].as_u64().unwrap() {
+        let (answer, _) = tokio::join!(stage.send(ask()), crate::alerts::take(&provider, "200 OK"));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    assert_eq!(stage.send(ask()).await.status, 402, "and nobody is asked");
+}
+
+#[tokio::test]
 async fn an_upload_reaches_the_provider_byte_for_byte_and_once() {
     let stage = Stage::usual("").await;
     stage.script("a", "server_error");

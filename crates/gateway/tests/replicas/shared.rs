@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use steadfast_core::breaker::{Mode, Override};
+use steadfast_core::budget::Allowance;
 use steadfast_core::world::Endpoint;
 use steadfast_stage::Redis;
 use tokio::task::JoinSet;
@@ -189,6 +190,9 @@ async fn a_small_limit_can_be_used_up_by_one_alone() {
 const SPENDING: &str = "[projects.acme]\nspend = { usd_per_day = 0.002 }
 [projects.talk]\nspend = { usd_per_session = 0.0004 }";
 
+/// What a call is held for before it is known what it costs, in millionths of a dollar: a hundred tokens and the question.
+const MOST_OF_A_CALL: u64 = 150;
+
 /// What attempts of this stage cost, in millionths of a dollar.
 fn spent(stage: &Stage) -> u64 {
     stage.log().iter().filter(|line| line["event"] == "success").filter_map(|line| line["usd_micros"].as_u64()).sum()
@@ -272,22 +276,77 @@ async fn traffic_goes_on_without_redis_and_shares_again_by_itself() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_waits_for_a_redis_that_hangs() {
     let redis = Redis::start();
-    let (one, other) =
-        pair(&redis, &format!("[projects.free]\nrate = {{ requests_per_minute = 100000 }}\n{SPENDING}")).await;
-    let timed = async || {
-        let began = Instant::now();
-        assert_eq!(load([&one, &other], 200, "free", StatusCode::TOO_MANY_REQUESTS).await.0, 400);
-        began.elapsed()
-    };
-    let before = timed().await;
+    // So much that a part of it is always lacking: those who ask would wait.
+    let (one, other) = pair(&redis, "[projects.free]\nrate = { requests_per_minute = 100000 }").await;
+    let both = [&one, &other];
+    let waits = || both.map(|stage| metric(stage, "steadfast_shared_waits_total").unwrap());
+    let served = async || load(both, 200, "free", StatusCode::TOO_MANY_REQUESTS).await.0;
+    assert_eq!(served().await, 400);
+    assert!(waits().iter().sum::<u64>() > 0, "otherwise nothing is shown");
     redis.hang();
-    let hanging = timed().await;
-    // At a quarter of a second each, which a round is given, they would take six seconds more, eight at a time.
-    assert!(hanging < 4 * before + Duration::from_secs(2), "{before:?}, then {hanging:?}");
-    until("it is missed", || metric(&one, "steadfast_shared_up") == Some(0)).await;
+    assert_eq!(served().await, 400, "who waits in vain goes on");
+    let is_missed = || both.iter().all(|stage| metric(stage, "steadfast_shared_up") == Some(0));
+    until("it is missed", is_missed).await;
+    let before = waits();
+    assert_eq!(served().await, 400);
+    assert_eq!(waits(), before, "after a round that was not answered nobody waits at all");
+    assert!(is_missed());
     redis.go_on();
     until("they share again", || metric(&one, "steadfast_shared_up") == Some(1)).await;
-    drop(other);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoints_share_of_retries_holds_over_both_together() {
+    let began = Instant::now();
+    let redis = Redis::start();
+    let sick = "[endpoints.sick]\ndialect = \"anthropic\"\nurl = \"FAKE/@sick\"
+[models.claude-sick]\nvendor = \"anthropic\"\nendpoints = [\"sick\"]";
+    let (one, other) = pair(&redis, sick).await;
+    // The breaker never trips: the share alone holds retries back.
+    let until = one.engine.clock().now() + Duration::from_secs(600);
+    let word = Override { mode: Mode::ForcedClosed, reason: "ana: as an example".to_owned(), until };
+    for stage in [&one, &other] {
+        endpoint(stage, "sick", |endpoint, _| endpoint.breaker.set_override(Some(word.clone())));
+    }
+    one.script("sick", "server_error");
+    // All at once: whoever finds the allowance empty waits for it, one after another would take minutes.
+    // So few that two allowances, were they not divided, would pay for more than one may.
+    let requests = 30;
+    let mut tasks = JoinSet::new();
+    for (stage, client) in [&one, &other].into_iter().cycle().zip(0..requests) {
+        let mut body = Speaks::Messages.body(false);
+        body["model"] = "claude-sick".into();
+        body["messages"][0]["content"] = format!("client {client}").into();
+        let stage = Arc::clone(stage);
+        tasks.spawn(async move { stage.open(crate::harness::post("/v1/messages", &body)).await.status() });
+    }
+    while let Some(status) = tasks.join_next().await {
+        assert!(status.unwrap().is_server_error());
+    }
+    let extra = one.fake.count("sick") as u64 - requests;
+    let bound = Allowance::for_retries(0.2).bound(requests, began.elapsed());
+    assert!(extra <= bound, "{extra} more attempts than requests, where one gateway could have made {bound}");
+    assert!(extra >= 10, "{extra}: what there is for bad minutes is used");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_gives_back_what_it_does_not_use() {
+    let redis = Redis::start();
+    let (one, other) = pair(&redis, SPENDING).await;
+    one.script("a", "words=20");
+    let ask = async |stage: &Stage| stage.send(with(of_project("talk"), "x-steadfast-session", "s")).await.status;
+    assert_eq!(ask(&one).await, StatusCode::OK);
+    let settled = |stage: &Stage| {
+        stage.engine.session("talk", "s").map_or(0, |session| session.spend.ledger().settled_usd_micros)
+    };
+    // The first has had everything at its disposal, for more calls like its own. None comes, so the other gets to it.
+    let began = Instant::now();
+    while 400 - settled(&one) - settled(&other) > MOST_OF_A_CALL {
+        ask(&other).await;
+        assert!(began.elapsed() < LIMIT, "{} and {} of 400", settled(&one), settled(&other));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(settled(&other) > settled(&one), "{} and {}", settled(&other), settled(&one));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

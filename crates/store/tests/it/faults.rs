@@ -12,8 +12,10 @@ use crate::child::Writing;
 use crate::contract::open;
 use crate::heard;
 use crate::story::{NOON, Story};
+use crate::wire::{Next, Wire};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Longer than the store itself waits for an answer, on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 fn feed(store: &Store, from: i64, count: i64) {
     for number in from..from + count {
@@ -153,6 +155,87 @@ async fn a_server_that_is_not_there_at_the_start_is_found_later() {
     is_refused(&store).await;
     server.resume();
     has_caught_up(&store, 10).await;
+}
+
+/// Batches to whose statements with these words something happens are written once.
+async fn are_counted_once(batches: i64, words: &'static str, what: Next) {
+    let wire = Wire::to(&Postgres::shared().database());
+    let store = open(Address::postgres(wire.address.clone()));
+    feed(&store, 0, 10);
+    has_caught_up(&store, 10).await;
+    for batch in 1..=batches {
+        wire.watch(words, what);
+        feed(&store, batch * 10, 10);
+        until("it is met", || wire.has_met_it()).await;
+        if what == Next::IsLate {
+            until("the answer is missed", || !store.health().is_reached).await;
+            wire.deliver();
+        }
+        // More than what is written again.
+        feed(&store, batch * 100, 5);
+        has_caught_up(&store, 10 + batch as u64 * 15).await;
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_the_server_never_heard_of_is_made_again() {
+    are_counted_once(3, "COMMIT\0", Next::IsLost).await;
+}
+
+#[tokio::test]
+async fn a_commit_whose_answer_was_lost_is_not_counted_twice() {
+    are_counted_once(3, "COMMIT\0", Next::AnswerIsLost).await;
+}
+
+#[tokio::test]
+async fn a_commit_that_comes_after_it_was_given_up_is_not_counted_twice() {
+    are_counted_once(1, "COMMIT\0", Next::IsLate).await;
+}
+
+#[tokio::test]
+async fn a_transaction_that_begins_after_it_was_given_up_stands_in_nobodys_way() {
+    are_counted_once(1, "BEGIN\0", Next::IsLate).await;
+}
+
+#[tokio::test]
+async fn upkeep_that_gets_no_answer_holds_nobody_up() {
+    let wire = Wire::to(&Postgres::shared().database());
+    wire.watch("DELETE FROM failures", Next::IsLate);
+    let store = open(Address::postgres(wire.address.clone()));
+    until("it is done", || wire.has_met_it()).await;
+    feed(&store, 0, 10);
+    until("the answer is missed", || !store.health().is_reached).await;
+    has_caught_up(&store, 10).await;
+    wire.deliver();
+}
+
+#[tokio::test]
+async fn a_statement_that_gets_no_answer_is_given_up_and_made_again() {
+    let address = Postgres::shared().database();
+    let store = open(Address::postgres(address.clone()));
+    feed(&store, 0, 10);
+    has_caught_up(&store, 10).await;
+    let mut other = sqlx::PgConnection::connect(&address).await.unwrap();
+    other.execute("BEGIN").await.unwrap();
+    other.execute("LOCK TABLE requests IN EXCLUSIVE MODE").await.unwrap();
+    feed(&store, 10, 10);
+    until("the writer gives up", || store.health().trouble.is_some_and(|why| why.contains("no answer within"))).await;
+    other.execute("COMMIT").await.unwrap();
+    has_caught_up(&store, 20).await;
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_stops_nobody_and_loses_nothing() {
+    let server = Postgres::start();
+    let store = open(Address::postgres(server.database()));
+    feed(&store, 0, 10);
+    has_caught_up(&store, 10).await;
+    server.hang();
+    feed(&store, 10, 10);
+    is_refused(&store).await;
+    until("the trouble is said", || !store.health().is_reached).await;
+    server.go_on();
+    has_caught_up(&store, 20).await;
 }
 
 #[tokio::test]

@@ -15,3 +15,4 @@ mod tasks;
 #[path = "../../examples/load/traffic.rs"]
 mod traffic;
 mod watch;
+mod wire;

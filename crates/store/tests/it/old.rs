@@ -4,14 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::{Connection as _, Executor as _};
-use steadfast_stage::Folder;
-use steadfast_store::{Address, Filter, Paging};
+use steadfast_stage::{Folder, Postgres};
+use steadfast_store::{Address, AlertFilter, Filter, Paging};
 
 use crate::contract::keeping;
 use crate::story::{NOON, Story};
 
-/// A store of schema 1 with a request, a session, an alert and a policy in it, as `sqlite3 .dump` wrote it.
+/// A store of schema 1 with a request, a session, an alert, a climb and a policy in it, as `sqlite3 .dump` wrote it.
 const SCHEMA_1: &str = include_str!("../fixtures/schema-1.sql");
+
+/// The same as PostgreSQL was told it: schema 1 differed in these words alone.
+fn schema_1_of_postgres() -> String {
+    SCHEMA_1.replace(" WITHOUT ROWID", "").replace("INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY")
+}
 
 async fn load(folder: &Folder, dump: &'static str) -> String {
     let file = folder.join("store.db").display().to_string();
@@ -22,15 +27,34 @@ async fn load(folder: &Folder, dump: &'static str) -> String {
 }
 
 #[tokio::test]
-async fn a_store_of_schema_1_opens_with_everything_in_it() {
+async fn a_file_of_schema_1_opens_with_everything_in_it() {
     let folder = Folder::new();
-    let file = load(&folder, SCHEMA_1).await;
-    let store = keeping(Address::sqlite(file), 3650);
+    has_everything(Address::sqlite(load(&folder, SCHEMA_1).await)).await;
+}
+
+#[tokio::test]
+async fn a_database_of_schema_1_opens_with_everything_in_it() {
+    let address = Postgres::shared().database();
+    let mut connection = sqlx::PgConnection::connect(&address).await.unwrap();
+    connection.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(schema_1_of_postgres()))).await.unwrap();
+    connection.close().await.unwrap();
+    has_everything(Address::postgres(address)).await;
+}
+
+async fn has_everything(address: Address) {
+    let store = keeping(address, 3650);
     let page = store.requests(Filter::default(), Paging::default()).await.unwrap();
     assert_eq!(page.items[0].request, "req_old");
     assert_eq!(store.records("req_old").await.unwrap().len(), 6);
     assert_eq!(store.document("policy", "global").await.unwrap().unwrap().version, 1);
-    assert!(store.session("s1", None).await.unwrap().is_some());
+    let session = store.session("s1", None).await.unwrap().unwrap();
+    let climbs: Vec<_> = session.escalations.iter().map(|climb| (&*climb.from_model, &*climb.to_model)).collect();
+    assert_eq!(climbs, [("claude", "opus")]);
+    let alerts = store.alerts(AlertFilter::default(), Paging::default()).await.unwrap().items;
+    assert_eq!((alerts.len(), alerts[0].alert.as_str(), alerts[0].about.as_str()), (1, "in_a_row", "claude"));
+    assert_eq!((alerts[0].resolved, alerts[0].request.as_deref()), (Some(NOON + 5000), Some("req_old")));
+    assert_eq!(store.alert(alerts[0].id).await.unwrap().as_ref(), Some(&alerts[0]));
+    assert_eq!(store.breaker_changes(None, Paging::default()).await.unwrap().items[0].endpoint, "c-api");
     store.feed(&Arc::from(Story::of("req_new", "acme", NOON).attempt("claude").served()));
     assert!(store.flush(Duration::from_secs(10)).await);
     let audit = store.audit().await.unwrap();
