@@ -3,6 +3,11 @@
 //! `GOLDEN=write cargo test -p steadfast-dialect golden` writes them anew; read the difference before it is
 //! committed.
 
+mod any;
+mod meaning;
+mod responses;
+mod there_and_back;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
