@@ -324,6 +324,7 @@ mod tests {
         assert_eq!(who(&[("originator", "codex_vscode")]), "codex");
         assert_eq!(who(&[("x-session-affinity", "ses_1"), ("user-agent", "ai-sdk/anthropic/4.0")]), "opencode");
         assert_eq!(who(&[("x-goog-api-client", "google-genai-sdk/3.1.0 gl-python/3.12")]), "google-python");
+        assert_eq!(who(&[("x-goog-api-client", "google-genai-sdk/2.1.0 gl-node/v24.21.0")]), "google-node");
         assert_eq!(who(&[]), "unknown");
     }
 
