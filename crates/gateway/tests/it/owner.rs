@@ -44,7 +44,7 @@ const CLIENTS: [Client; 15] = [
     client("openai-python", ("user-agent", "OpenAI/Python 2.54.0"), Speaks::Chat, false, sdk),
     client("openai-node", ("user-agent", "OpenAI/JS 7.53.0"), Speaks::Responses, false, sdk),
     client("google-python", ("x-goog-api-client", "google-genai-sdk/3.1.0 gl-python/3.12"), Speaks::Gemini, false, |_| false),
-    client("google-node", ("x-goog-api-client", "google-genai-sdk/2.1.0 gl-node/v24.21.0"), Speaks::Gemini, true, |_| false),
+    client("google-node", ("user-agent", "google-genai-sdk/2.1.0 gl-node/v24.21.0"), Speaks::Gemini, true, |_| false),
     client("unknown", ("user-agent", "curl/8.5.0"), Speaks::Chat, false, |_| false),
 ];
 
@@ -324,7 +324,7 @@ async fn the_configuration_can_teach_another_client() {
 #[tokio::test]
 async fn the_configuration_can_change_a_client_that_is_known() {
     let changed = "[clients.google-node]\nfinal = { server_error = 418 }\nsession = [\"x-talk\"]\n\
-        [clients.codex]\nmatch = [\"x-robot\"]\nheartbeat = \"comment\"\n\
+        [clients.codex]\nmatch = [\"x-robot\"]\nheartbeat = \"ping\"\n\
         [projects.default]\npolicy = \"beats\"\n[policies.beats]\ntimeouts = { heartbeat = \"100ms\" }";
     let stage = Stage::usual(changed).await;
     let google = |name: &str, words: &str| {
@@ -341,9 +341,9 @@ async fn the_configuration_can_change_a_client_that_is_known() {
 
     all_fail(&stage, "ok wait=2s");
     let robot = stage.send(with(Speaks::Responses.request(true), "x-robot", "1")).await.text();
-    assert!(robot.contains(": keepalive\n") && Speaks::Responses.is_whole(&robot), "{robot}");
+    assert!(robot.contains("event: ping\n") && Speaks::Responses.is_whole(&robot), "{robot}");
     let other = stage.send(with(Speaks::Responses.request(true), "originator", "codex_exec")).await.text();
-    assert!(other.contains("event: keepalive\n") && Speaks::Responses.is_whole(&other), "{other}");
+    assert!(other.contains(": keepalive\n") && Speaks::Responses.is_whole(&other), "{other}");
     assert_eq!(stage.events("start", &["client"])[3..], ["codex", "unknown"], "by the new sign alone");
     let metrics = stage.engine.metrics();
     assert!(!metrics.contains("steadfast_heartbeats_total 0\n"), "{metrics}");
