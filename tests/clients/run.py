@@ -20,8 +20,8 @@ from pathlib import Path
 from agents import AGENTS as RUNS
 from stage import Stage, environment, run
 from supervised import supervised_cases
-from table import (AGENTS, ASKED_AGAIN, AWAITING, DIALECTS, FAULTS, FEATURES, FOREIGN, GIVEN, MODELS, SDKS, STREAMS_ONLY, TRANSLATES, WHOLE_WITHOUT_END,
-                   WORDS)
+from table import (AGENTS, ASKED_AGAIN, AWAITING, DIALECTS, FAULTS, FEATURES, FOREIGN, GIVEN, KNOWN_AS, MODELS, SDKS, SLOW, STREAMS_ONLY, TRANSLATES,
+                   WHOLE_WITHOUT_END, WORDS)
 
 # What one turn may cost, as a multiple of what it costs when all is well.
 FACTOR = 1.3
@@ -74,6 +74,7 @@ def sdk_cases(client, api):
         for other in FOREIGN[dialect] if TRANSLATES else []:
             targets = [([dialect], FAULTS["500"]), ([other], answer)]
             yield f"{client}: {feature}: by {other}", sdk_answer, (client, feature, targets, wanted, [MODELS[other]])
+    yield f"{client}: stream: beat", sdk_beat, (client, [([dialect], f"ok {SLOW}")])
     for fault, spec in FAULTS.items():
         for feature in ["chat", "stream"]:
             if feature == "chat" and fault in STREAMS_ONLY:
@@ -121,6 +122,18 @@ def sdk_answer(stage, runner, client, feature, targets, wanted, chain=None):
     return counted
 
 
+def sdk_beat(stage, runner, client, targets):
+    """The whole answer of a slow provider, in one request, with heartbeats before and within it."""
+    with stage.scene(targets, beats_for=KNOWN_AS[client]) as scene:
+        result = runner.ask({"client": client, "base": scene.base, "feature": "stream", "given": GIVEN})
+        beats, attempts, requests, askers = scene.beats(), scene.attempts(), scene.requests(), scene.askers()
+    counted = f"{cost(requests, attempts)}, {beats} heartbeats"
+    expect(askers == [KNOWN_AS[client]], f"taken for {askers}")
+    expect_answer(result, FEATURES["stream"][1], counted)
+    expect(requests == 1 and attempts == [1] and beats > 0, counted)
+    return counted
+
+
 def sdk_dead(stage, runner, client, feature, targets):
     """An exception, after one request."""
     result, attempts, requests, _ = sdk_ask(stage, runner, targets, client, feature)
@@ -137,6 +150,7 @@ def agent_cases(name, agent):
     dialect, tool = DIALECTS[agent["api"]], agent["tool"]
     turn = agent["requests"] + 1
     yield f"{name}: tool", agent_turn, (name, turn, [([dialect], tool)], None)
+    yield f"{name}: tool: beat", agent_beat, (name, turn, [([dialect], f"{SLOW} {tool}")])
     for number, (fault, spec) in enumerate(FAULTS.items()):
         # Who names no session is remembered by the request alone: each request of the turn breaks off once.
         more = turn + (fault in ASKED_AGAIN) * (1 if agent.get("session", True) else turn)
@@ -151,8 +165,9 @@ def agent_cases(name, agent):
             yield f"{name}: tool: {fault}: rescued by {other}", agent_turn, (name, more, targets, [MODELS[other]])
 
 
-def agent_run(stage, name, targets, chain=None, attempts_max=None):
-    with stage.scene(targets, "fast", chain) as scene:
+def agent_run(stage, name, targets, chain=None, attempts_max=None, beats_for=None):
+    """How it ended, what it said, what its tool made, what that cost, the heartbeats it got, and its last words."""
+    with stage.scene(targets, "fast", chain, beats_for) as scene:
         work = scene.folder / "work"
         work.mkdir()
         command, variables, answer = RUNS[name](MODELS[DIALECTS[AGENTS[name]["api"]]])
@@ -164,29 +179,44 @@ def agent_run(stage, name, targets, chain=None, attempts_max=None):
         code, out, err = run(command, work, env, TURN_SECONDS_MAX, too_many)
         made = Path(work, "made.txt")
         made = made.read_text().strip() if made.exists() else None
-        attempts, requests = scene.attempts(), scene.requests()
-    return code, answer(out), made, attempts, requests, (err or out).strip()[-300:]
+        beats, attempts, requests = scene.beats(), scene.attempts(), scene.requests()
+    return code, answer(out), made, attempts, requests, beats, (err or out).strip()[-300:]
 
 
 def agent_turn(stage, _, name, turn, targets, chain):
     """A whole turn with a tool call, in so many requests."""
-    code, answer, made, attempts, requests, said = agent_run(stage, name, targets, chain)
+    return expect_turn(turn, *agent_run(stage, name, targets, chain))
+
+
+def agent_beat(stage, _, name, turn, targets):
+    """The same from a slow provider, with heartbeats."""
+    *ran, beats, said = agent_run(stage, name, targets, beats_for=KNOWN_AS[name])
+    counted = f"{expect_turn(turn, *ran, beats, said)}, {beats} heartbeats"
+    expect(beats > 0, counted)
+    return counted
+
+
+def expect_turn(turn, code, answer, made, attempts, requests, _, said):
     counted = cost(requests, attempts)
     expect(code is not None, f"not done after {TURN_SECONDS_MAX} s; {counted}; {said}")
     # Gemini CLI keeps what it had got of an answer that broke off before the whole one.
     expect((answer or "").endswith(WORDS), f"exit {code}, said {answer}; {counted}; {said}")
     expect(made == "made-by-tool", f"the tool did not run; {counted}")
     expect(requests <= FACTOR * turn, counted)
-    expect(attempts[-1] <= FACTOR * turn, counted)
+    # No target is asked twice for one request, so the bound of the requests holds for each of them.
+    expect(max(attempts) <= requests, counted)
     return counted
 
 
 def agent_dead(stage, _, name, fault, targets):
     """A turn that cannot succeed: it fails, soon, and nobody asks again; once, where only the client can."""
-    limit = FACTOR * (AGENTS[name]["requests"] + (fault in ASKED_AGAIN))
-    code, answer, made, attempts, requests, said = agent_run(stage, name, targets, attempts_max=limit)
+    turn, again = AGENTS[name]["requests"], fault in ASKED_AGAIN
+    limit = FACTOR * (turn + again)
+    code, answer, made, attempts, requests, _, said = agent_run(stage, name, targets, attempts_max=limit)
     counted = cost(requests, attempts)
     expect(sum(attempts) <= limit, f"asks again: {counted}")
+    # What broke off twice is answered from memory the third time, and then it stops.
+    expect(requests <= FACTOR * (turn + 2 * again), f"does not stop at once: {counted}")
     expect(code is not None, f"still going after {TURN_SECONDS_MAX} s; {counted}; {said}")
     expect(answer is None and made is None, f"said {answer}, made {made}; {counted}")
     return counted

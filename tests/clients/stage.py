@@ -19,7 +19,7 @@ POLICY = """
 [policies.default]
 extends = "default"
 stream = "{stream}"
-timeouts = {{ first_token = "1s", idle = "1s" }}
+timeouts = {timeouts}
 [policies.default.on]
 default = ["fallback"]
 rate_limit = ["fallback"]
@@ -31,6 +31,10 @@ timeout = ["fallback"]
 stream_interrupted = ["fallback"]
 bad_output = ["fallback"]
 """
+
+IMPATIENT = '{ first_token = "1s", idle = "1s" }'
+# For those who wait for a slow provider: they get heartbeats, and nobody gives up.
+PATIENT = '{ first_token = "60s", idle = "60s", heartbeat = "100ms" }'
 
 
 def ask(url, method="GET", data=None):
@@ -99,17 +103,19 @@ class Stage:
         self.process.wait()
         self.rest.close()
 
-    def scene(self, targets, stream="fast", chain=None):
-        """`targets`: (dialects, script) in the order in which they are asked; `chain`: the models behind the one asked for."""
+    def scene(self, targets, stream="fast", chain=None, beats_for=None):
+        """`targets`: (dialects, script) in the order in which they are asked; `chain`: the models behind the one asked for;
+        `beats_for`: the client that gets heartbeats, as the gateway knows it."""
         with self.lock:
-            return Scene(self, f"case-{next(self.numbers)}", targets, stream, chain or [])
+            return Scene(self, f"case-{next(self.numbers)}", targets, stream, chain or [], beats_for)
 
 
 class Scene:
     """One gateway and its targets, which nobody else uses."""
 
-    def __init__(self, stage, name, targets, stream, chain):
+    def __init__(self, stage, name, targets, stream, chain, beats_for):
         self.stage, self.name, self.targets, self.stream, self.chain = stage, name, targets, stream, chain
+        self.beats_for = beats_for
         self.folder = stage.folder / name
         self.home = self.folder / "home"
         self.home.mkdir(parents=True)
@@ -125,7 +131,11 @@ class Scene:
         if self.chain:
             # For every model: some agents use more than one.
             config += f"[projects.default]\nchain = {json.dumps(self.chain)}\n"
-        Path(self.folder, "steadfast.toml").write_text(config + POLICY.format(stream=self.stream))
+        if self.beats_for:
+            # The head is not held back for longer than the provider is silent.
+            config += f'[clients.{self.beats_for}]\nhead_wait = "1s"\n'
+        policy = POLICY.format(stream=self.stream, timeouts=PATIENT if self.beats_for else IMPATIENT)
+        Path(self.folder, "steadfast.toml").write_text(config + policy)
         self.process = started([self.stage.binary, "serve", "--drain", "1"], self.folder, f"{self.base}/health",
                                environment(self.home))
         return self
@@ -144,6 +154,11 @@ class Scene:
         counts = json.loads(ask(f"{self.stage.fake}/__fake/counts"))["counts"]
         return [counts.get(f"{self.name}-{number}", 0) for number in range(len(self.targets))]
 
+    def beats(self):
+        """How many heartbeats the gateway has sent."""
+        lines = ask(f"{self.base}/metrics").decode().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("steadfast_heartbeats_total "))
+
     def bodies(self):
         """The bodies the targets got, as far as the fake keeps them."""
         requests = json.loads(ask(f"{self.stage.fake}/__fake/requests"))["requests"]
@@ -152,9 +167,13 @@ class Scene:
     def requests(self):
         """How many requests the client made: what the gateway began, by its decision log once it has stopped."""
         ended(self.process)
+        return len(self.askers())
+
+    def askers(self):
+        """For whom the gateway took the client, request by request; once it has stopped."""
         log = Path(self.folder, "decisions.jsonl")
-        lines = log.read_text().splitlines() if log.exists() else []
-        return sum(json.loads(line)["event"] == "start" for line in lines)
+        lines = map(json.loads, log.read_text().splitlines() if log.exists() else [])
+        return [line["client"] for line in lines if line["event"] == "start"]
 
 
 def run(command, folder, env, seconds, enough=lambda: False):

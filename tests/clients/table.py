@@ -65,6 +65,28 @@ FEATURES = {
     "image": ("ok", {"text": WORDS}),
 }
 
+# Silent before the head of the answer, before its first word and between its words, for longer than heartbeats are apart.
+SLOW = "wait=2500ms first=1s delay=150ms"
+
+# What the gateway calls each client.
+KNOWN_AS = {
+    "openai-python chat": "openai-python",
+    "openai-python responses": "openai-python",
+    "anthropic-python": "anthropic-python",
+    "google-genai-python": "google-python",
+    "openai-js chat": "openai-node",
+    "openai-js responses": "openai-node",
+    "anthropic-js": "anthropic-node",
+    "ai-sdk openai responses": "ai-sdk",
+    "ai-sdk openai chat": "ai-sdk",
+    "ai-sdk anthropic": "ai-sdk",
+    "ai-sdk google": "ai-sdk",
+    "claude": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini-cli",
+    "opencode": "opencode",
+}
+
 # What a target does wrong, for ever.
 FAULTS = {
     "429": "status=429 retry-after=none",

@@ -94,6 +94,7 @@ struct Row {
     says_why: bool,
     waits_s: Option<u64>,
     head_wait_s: Option<u64>,
+    heartbeat: Heartbeat,
     session: &'static [&'static str],
     agent: &'static [&'static str],
     project: &'static [&'static str],
@@ -128,6 +129,7 @@ const SDK: Row = Row {
     // They announce 600 s, each request its own.
     waits_s: Some(600),
     head_wait_s: HEAD_WAIT_S,
+    heartbeat: Heartbeat::Format,
     session: &["x-session-id"],
     agent: &[],
     project: &["openai-project"],
@@ -166,6 +168,8 @@ const ROWS: &[Row] = &[
         waits_s: Some(400),
         // An error event ends its turn as well as a status does.
         head_wait_s: None,
+        // A comment does not reset its idle timer.
+        heartbeat: Heartbeat::Event,
         session: &["session-id", "thread-id", "session_id", "conversation_id"],
         agent: &["x-openai-subagent"],
         project: &[],
@@ -202,6 +206,14 @@ const ROWS: &[Row] = &[
     },
     // Its requests look like those of the SDK inside it: `/c/openclaw` in its base URL tells it.
     Row { name: "openclaw", signs: &["user-agent: openclaw", "user-agent: OpenClaw"], finals: PLAIN_REFUSAL, ..SDK },
+    // They make one attempt, whatever they are told. Their `google-genai-sdk` has the name of the next one in it.
+    Row {
+        name: "google-python",
+        signs: &["x-goog-api-client: gl-python", "user-agent: gl-python"],
+        waits_s: None,
+        ..SDK
+    },
+    Row { name: "google-node", signs: &["x-goog-api-client: gl-node", "user-agent: gl-node"], waits_s: None, ..SDK },
     Row {
         name: "ai-sdk",
         signs: &["user-agent: ai-sdk", "user-agent: ai/"],
@@ -213,9 +225,6 @@ const ROWS: &[Row] = &[
     Row { name: "anthropic-node", signs: &["user-agent: Anthropic/JS"], ..SDK },
     Row { name: "openai-python", signs: &["user-agent: OpenAI/Python"], ..SDK },
     Row { name: "openai-node", signs: &["user-agent: OpenAI/JS"], ..SDK },
-    // They make one attempt, whatever they are told.
-    Row { name: "google-python", signs: &["x-goog-api-client: gl-python"], waits_s: None, ..SDK },
-    Row { name: "google-node", signs: &["x-goog-api-client: gl-node"], waits_s: None, ..SDK },
     Row {
         name: UNKNOWN_CLIENT,
         waits_s: None,
@@ -242,7 +251,7 @@ impl Client {
             says_why: row.says_why,
             waits: row.waits_s.map(Duration::from_secs),
             head_wait: row.head_wait_s.map(Duration::from_secs),
-            heartbeat: Heartbeat::Format,
+            heartbeat: row.heartbeat,
             session: texts(row.session),
             agent: texts(row.agent),
             project: texts(row.project),
@@ -323,7 +332,13 @@ mod tests {
         }
         assert_eq!(who(&[("originator", "codex_vscode")]), "codex");
         assert_eq!(who(&[("x-session-affinity", "ses_1"), ("user-agent", "ai-sdk/anthropic/4.0")]), "opencode");
-        assert_eq!(who(&[("x-goog-api-client", "google-genai-sdk/3.1.0 gl-python/3.12")]), "google-python");
+        for (sdk, name) in [
+            ("google-genai-sdk/3.1.0 gl-python/3.12", "google-python"),
+            ("google-genai-sdk/2.1.0 gl-node/v24.21.0", "google-node"),
+        ] {
+            assert_eq!(who(&[("x-goog-api-client", sdk), ("user-agent", sdk)]), name);
+            assert_eq!(who(&[("user-agent", sdk)]), name);
+        }
         assert_eq!(who(&[]), "unknown");
     }
 

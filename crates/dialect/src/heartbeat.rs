@@ -12,7 +12,8 @@ pub enum Beat {
     /// A comment. One line end only: a blank line makes openai-python dispatch an empty event where
     /// frames carry `id:` lines (openai-python issue 2722).
     Comment,
-    /// An event that carries data: a comment does not reset the idle timer of Codex.
+    /// An event that carries data, for Codex alone: a comment does not reset its idle timer. The SDKs of OpenAI raise on
+    /// any event before `response.created`.
     Event,
     /// Blank lines: comments break genai for Python and Gemini CLI, and cost genai for JS the next chunk.
     Blank,
@@ -23,8 +24,7 @@ impl Beat {
     pub const fn of(format: Format) -> Self {
         match format {
             Format::Messages => Self::Ping,
-            Format::Chat => Self::Comment,
-            Format::Responses => Self::Event,
+            Format::Chat | Format::Responses => Self::Comment,
             Format::Gemini => Self::Blank,
         }
     }

@@ -33,6 +33,8 @@ pub(crate) struct Metrics {
     pub(crate) first_token_seconds: Histogram,
     /// Streams being relayed.
     pub(crate) streams_open: AtomicI64,
+    /// Heartbeats to clients that waited for a stream.
+    pub(crate) heartbeats: AtomicU64,
     /// Answers from the journal.
     pub(crate) journal_hits: AtomicU64,
     /// Repeats of turns that had failed, by where they were answered: `memory` or `upstream`.
@@ -73,6 +75,7 @@ impl Default for Metrics {
             request_seconds: Histogram::default(),
             first_token_seconds: Histogram::default(),
             streams_open: AtomicI64::new(0),
+            heartbeats: AtomicU64::new(0),
             journal_hits: AtomicU64::new(0),
             repeats: Counters::new(["answer"]),
             rate_limited: Counters::new(["project", "limit"]),
@@ -101,6 +104,8 @@ impl Metrics {
         };
         let open = self.streams_open.load(Ordering::Relaxed);
         gauge(&mut out, "steadfast_streams_open", "Streams being relayed.", "gauge", open);
+        let beats = self.heartbeats.load(Ordering::Relaxed) as i64;
+        gauge(&mut out, "steadfast_heartbeats_total", "Heartbeats to clients of slow streams.", "counter", beats);
         let hits = self.journal_hits.load(Ordering::Relaxed) as i64;
         gauge(&mut out, "steadfast_journal_hits_total", "Answers from the journal.", "counter", hits);
         let lost = self.log_lost.load(Ordering::Relaxed) as i64;

@@ -248,7 +248,9 @@ impl Body for Relay {
             due.as_mut().reset(Instant::now() + beat.every);
             // Registers the timer anew.
             let _ = due.as_mut().poll(cx);
-            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(beat.bytes)))));
+            let bytes = Bytes::from_static(beat.bytes);
+            self.engine.metrics.heartbeats.fetch_add(1, Ordering::Relaxed);
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
         }
         Poll::Pending
     }

@@ -122,6 +122,47 @@ fn toml_and_jsonc_keep_what_others_wrote() {
 }
 
 #[test]
+fn files_that_are_there_keep_what_is_in_them_and_come_back_to_the_byte() {
+    let settings = "{\n\t\"theme\": \"dark\", // at night\n\t\"security\": { \"auth\": { \"selectedType\": \"oauth-personal\" } }\n}";
+    let openclaw = "// ours\n{\n  agents: { 'main': {}, },\n  models: { providers: { openai: { baseUrl: 'http://elsewhere', models: ['gpt-5'] } } },\n}\n";
+    let variables =
+        "# mine\r\nexport OPENAI_BASE_URL='http://elsewhere'\r\nOPENAI_API_KEY=\"sk # not a comment\"\r\n\r\nLAST=1";
+    let kept_variables = ["# mine\r\n", "OPENAI_API_KEY=\"sk # not a comment\"\r\n", "LAST=1"].as_slice();
+    let cases = [
+        ("gemini", ".gemini/.env", "GEMINI_API_KEY=k\n", ["GEMINI_API_KEY=k\n"].as_slice()),
+        ("gemini", ".gemini/settings.json", settings, &["\t\"theme\": \"dark\", // at night\n"]),
+        (
+            "openclaw",
+            ".openclaw/openclaw.json",
+            openclaw,
+            &["// ours\n", "agents: { 'main': {}, },", "models: ['gpt-5']"],
+        ),
+        ("python", ".env", variables, kept_variables),
+        ("node", ".env", variables, kept_variables),
+    ];
+    for (client, file, before, kept) in cases {
+        let folder = Folder::new();
+        folder.write(file, before);
+        let parent = file.rsplit_once('/').map_or(".", |(parent, _)| parent);
+        let written = folder.setup(&[client, "--write"]);
+        assert_eq!(written.code, 0, "{client}: {written:?}");
+        let after = folder.read(file);
+        assert!(!after.contains("elsewhere") && !after.contains("oauth-personal"), "{client}: {after}");
+        assert!(after.contains("http://127.0.0.1:4141") || after.contains("gemini-api-key"), "{client}: {after}");
+        for kept in kept {
+            assert!(after.contains(kept), "{client}: {kept:?} in {after:?}");
+        }
+        assert_eq!(folder.read(&format!("{file}.steadfast-backup")), before, "{client}");
+        assert_eq!(folder.setup(&[client, "--write"]).code, 0, "{client}: again");
+        assert_eq!(folder.read(file), after, "{client}: and nothing more to do");
+        assert_eq!(folder.setup(&[client, "--undo"]).code, 0, "{client}");
+        assert_eq!(folder.read(file), before, "{client}");
+        let name = file.rsplit('/').next().unwrap();
+        assert_eq!(folder.files(parent), [name], "{client}: nothing is left behind");
+    }
+}
+
+#[test]
 fn a_file_that_is_not_understood_stays_as_it_is_and_so_do_the_others() {
     let folder = Folder::new();
     for (text, why) in [

@@ -57,7 +57,8 @@ fn read_tokens(cursor: &mut Cursor<'_>) -> Outcome<Tokens> {
 }
 
 fn write_tokens(usage: &mut Object<'_>, tokens: Tokens) {
-    usage.value("input_tokens", tokens.input.saturating_sub(tokens.cache_read + tokens.cache_written));
+    let uncached = tokens.input.saturating_sub(tokens.cache_read).saturating_sub(tokens.cache_written);
+    usage.value("input_tokens", uncached);
     usage.value("cache_creation_input_tokens", tokens.cache_written);
     usage.value("cache_read_input_tokens", tokens.cache_read);
     usage.value("output_tokens", tokens.output);

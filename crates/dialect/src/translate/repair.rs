@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::canon::{Answer, Output, Part, Prompt, Role, Stop, Str, ToolCall, ToolChoice};
+use super::canon::{Answer, Output, Part, Prompt, Role, Stop, Str, ToolCall, ToolChoice, ToolResult};
 use super::{Notes, Target};
 use crate::Format;
 
@@ -168,6 +168,17 @@ pub(super) fn answer_id(id: Str<'_>, seed: u64) -> Str<'_> {
 /// An answer's id as clients of a format expect it to begin.
 pub(super) fn id(prefix: &str, id: &Str<'_>) -> Str<'static> {
     if id.raw().starts_with(prefix) { id.owned() } else { Str::escape(&format!("{prefix}{}", id.decode())) }
+}
+
+/// Where a result is words alone, what else it holds is shown after it.
+pub(super) fn note_shown(result: &ToolResult<'_>, notes: &mut Notes) {
+    for part in &result.parts {
+        match part {
+            Part::Image(_) => notes.changed("tool_result.images"),
+            Part::File { .. } => notes.changed("tool_result.files"),
+            _ => {}
+        }
+    }
 }
 
 /// Where there is no switch for JSON, it is asked for in these words.

@@ -32,15 +32,17 @@ struct State {
     ended: bool,
 }
 
+/// Reads frames of a format.
 #[derive(Clone, Debug)]
-enum Reader {
+pub(super) enum Reader {
     Chat(chat::Reader),
     Messages(messages::Reader),
     Gemini(gemini::Reader),
 }
 
+/// Writes frames of a format.
 #[derive(Clone, Debug)]
-enum Writer {
+pub(super) enum Writer {
     Chat(chat::Writer),
     Responses(Box<responses::Writer>),
     Messages(messages::Writer),
@@ -49,19 +51,8 @@ enum Writer {
 
 impl Stream {
     pub(super) fn new(translation: &Translation, framing: Framing, stamp: Stamp) -> Self {
-        let Translation { provider, client, .. } = *translation;
-        let reader = match provider {
-            // Nobody is asked in the responses format.
-            Format::Chat | Format::Responses => Reader::Chat(chat::Reader::default()),
-            Format::Messages => Reader::Messages(messages::Reader::default()),
-            Format::Gemini => Reader::Gemini(gemini::Reader::default()),
-        };
-        let writer = match client {
-            Format::Chat => Writer::Chat(chat::Writer::new(translation.usage_asked, stamp.unix_seconds)),
-            Format::Responses => Writer::Responses(Box::new(responses::Writer::new(stamp.unix_seconds))),
-            Format::Messages => Writer::Messages(messages::Writer::default()),
-            Format::Gemini => Writer::Gemini(gemini::Writer::new(framing)),
-        };
+        let reader = Reader::new(translation.provider);
+        let writer = Writer::new(translation.client, framing, translation.usage_asked, stamp);
         let state = State {
             names: translation.names.clone(),
             json_tool: translation.json_tool,
@@ -82,12 +73,7 @@ impl Stream {
         let mut out = String::new();
         let (state, writer) = (&mut self.state, &mut self.writer);
         let sink: &mut Sink<'_> = &mut |event| state.pass(event, writer, &mut out);
-        let read = match &mut self.reader {
-            Reader::Chat(reader) => reader.feed(frame, sink),
-            Reader::Messages(reader) => reader.feed(frame, sink),
-            Reader::Gemini(reader) => reader.feed(frame, sink),
-        };
-        read.map(|()| Bytes::from(out)).map_err(Malformed::from)
+        self.reader.feed(frame, sink).map(|()| Bytes::from(out)).map_err(Malformed::from)
     }
 
     /// The end, where the provider's stream is whole and has no event that says so.
@@ -129,8 +115,36 @@ impl State {
     }
 }
 
+impl Reader {
+    pub(super) fn new(format: Format) -> Self {
+        match format {
+            // Nobody is asked in the responses format.
+            Format::Chat | Format::Responses => Self::Chat(chat::Reader::default()),
+            Format::Messages => Self::Messages(messages::Reader::default()),
+            Format::Gemini => Self::Gemini(gemini::Reader::default()),
+        }
+    }
+
+    pub(super) fn feed(&mut self, frame: &Frame, sink: &mut Sink<'_>) -> Outcome<()> {
+        match self {
+            Self::Chat(reader) => reader.feed(frame, sink),
+            Self::Messages(reader) => reader.feed(frame, sink),
+            Self::Gemini(reader) => reader.feed(frame, sink),
+        }
+    }
+}
+
 impl Writer {
-    fn write(&mut self, event: &Event<'_>, out: &mut String) {
+    pub(super) fn new(format: Format, framing: Framing, usage_asked: bool, stamp: Stamp) -> Self {
+        match format {
+            Format::Chat => Self::Chat(chat::Writer::new(usage_asked, stamp.unix_seconds)),
+            Format::Responses => Self::Responses(Box::new(responses::Writer::new(stamp.unix_seconds))),
+            Format::Messages => Self::Messages(messages::Writer::default()),
+            Format::Gemini => Self::Gemini(gemini::Writer::new(framing)),
+        }
+    }
+
+    pub(super) fn write(&mut self, event: &Event<'_>, out: &mut String) {
         match self {
             Self::Chat(writer) => writer.write(event, out),
             Self::Responses(writer) => writer.write(event, out),

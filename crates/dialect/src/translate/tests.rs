@@ -3,6 +3,11 @@
 //! `GOLDEN=write cargo test -p steadfast-dialect golden` writes them anew; read the difference before it is
 //! committed.
 
+mod any;
+mod meaning;
+mod responses;
+mod there_and_back;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -177,15 +182,17 @@ fn watched(client: Format, text: &str) -> bool {
 
 #[test]
 fn where_chunks_end_changes_nothing() {
-    for (provider, _) in PROVIDERS {
-        for (path, body) in cases(".", provider, "sse") {
-            for client in Format::ALL.into_iter().filter(|client| *client != provider) {
-                let whole = stream_of(client, provider, &[body.as_bytes()]);
-                for at in 0..body.len() {
-                    let (first, second) = body.as_bytes().split_at(at);
-                    assert_eq!(stream_of(client, provider, &[first, second]), whole, "{} at {at}", path.display());
-                }
+    let is_asked = |format: Format| PROVIDERS.iter().any(|(provider, _)| *provider == format);
+    for fixture in crate::fixture::all().into_iter().filter(|fixture| is_asked(fixture.format)) {
+        for client in Format::ALL.into_iter().filter(|client| *client != fixture.format) {
+            let told =
+                |chunks: &[&[u8]]| framed_stream_of((client, Framing::Sse), (fixture.format, fixture.framing), chunks);
+            let whole = told(&[&fixture.bytes]);
+            for at in 0..fixture.bytes.len() {
+                let (first, second) = fixture.bytes.split_at(at);
+                assert_eq!(told(&[first, second]), whole, "{} at {at}", fixture.name);
             }
+            assert_eq!(told(&fixture.bytes.chunks(1).collect::<Vec<_>>()), whole, "{} byte by byte", fixture.name);
         }
     }
 }

@@ -30,7 +30,7 @@ const fn client(
 }
 
 #[rustfmt::skip]
-const CLIENTS: [Client; 14] = [
+const CLIENTS: [Client; 15] = [
     client("claude-code", ("user-agent", "claude-cli/2.1.325 (external, sdk-cli)"), Speaks::Messages, true, claude_code),
     client("codex", ("originator", "codex_exec"), Speaks::Responses, true, codex),
     client("gemini-cli", ("user-agent", "GeminiCLI-tui/0.61.0"), Speaks::Gemini, true, gemini_cli),
@@ -44,6 +44,7 @@ const CLIENTS: [Client; 14] = [
     client("openai-python", ("user-agent", "OpenAI/Python 2.54.0"), Speaks::Chat, false, sdk),
     client("openai-node", ("user-agent", "OpenAI/JS 7.53.0"), Speaks::Responses, false, sdk),
     client("google-python", ("x-goog-api-client", "google-genai-sdk/3.1.0 gl-python/3.12"), Speaks::Gemini, false, |_| false),
+    client("google-node", ("user-agent", "google-genai-sdk/2.1.0 gl-node/v24.21.0"), Speaks::Gemini, true, |_| false),
     client("unknown", ("user-agent", "curl/8.5.0"), Speaks::Chat, false, |_| false),
 ];
 
@@ -318,6 +319,34 @@ async fn the_configuration_can_teach_another_client() {
     let unknown = stage.send(with(Speaks::Chat.request(false), "x-steadfast-client", "nobody")).await;
     assert_eq!(unknown.status, 400);
     assert!(unknown.text().contains("there is no client `nobody`: there are mine, claude-code"), "{}", unknown.text());
+}
+
+#[tokio::test]
+async fn the_configuration_can_change_a_client_that_is_known() {
+    let changed = "[clients.google-node]\nfinal = { server_error = 418 }\nsession = [\"x-talk\"]\n\
+        [clients.codex]\nmatch = [\"x-robot\"]\nheartbeat = \"ping\"\n\
+        [projects.default]\npolicy = \"beats\"\n[policies.beats]\ntimeouts = { heartbeat = \"100ms\" }";
+    let stage = Stage::usual(changed).await;
+    let google = |name: &str, words: &str| {
+        let client = CLIENTS.iter().find(|client| client.name == name).unwrap();
+        with(Client { stream: false, ..*client }.turn(words), "x-talk", "t1")
+    };
+    all_fail(&stage, "server_error");
+    assert_eq!(stage.send(google("google-node", "one")).await.status, 418);
+    assert_eq!(stage.send(google("google-python", "one")).await.status, 500, "others are told as before");
+    all_fail(&stage, "overloaded");
+    assert_eq!(stage.send(google("google-node", "two")).await.status, 503, "and what is not changed stays");
+    let who = ["google-node t1", "google-python null", "google-node t1"];
+    assert_eq!(stage.events("start", &["client", "session"]), who);
+
+    all_fail(&stage, "ok wait=2s");
+    let robot = stage.send(with(Speaks::Responses.request(true), "x-robot", "1")).await.text();
+    assert!(robot.contains("event: ping\n") && Speaks::Responses.is_whole(&robot), "{robot}");
+    let other = stage.send(with(Speaks::Responses.request(true), "originator", "codex_exec")).await.text();
+    assert!(other.contains(": keepalive\n") && Speaks::Responses.is_whole(&other), "{other}");
+    assert_eq!(stage.events("start", &["client"])[3..], ["codex", "unknown"], "by the new sign alone");
+    let metrics = stage.engine.metrics();
+    assert!(!metrics.contains("steadfast_heartbeats_total 0\n"), "{metrics}");
 }
 
 #[tokio::test]

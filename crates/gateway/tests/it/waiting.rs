@@ -7,8 +7,7 @@ const BEATS: &str = "[projects.default]\npolicy = \"beats\"\n[policies.beats]\nt
 /// What docs/gateway.md says each format gets.
 const fn beat(speaks: Speaks) -> &'static str {
     match speaks {
-        Speaks::Chat => ": keepalive\n",
-        Speaks::Responses => "event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n",
+        Speaks::Chat | Speaks::Responses => ": keepalive\n",
         Speaks::Messages => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
         Speaks::Gemini => "\n\n",
         Speaks::Array => "\n",
@@ -46,6 +45,15 @@ async fn a_client_that_waits_gets_the_heartbeats_of_its_format_and_then_its_answ
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn codex_gets_events_for_heartbeats() {
+    let stage = Stage::usual(BEATS).await;
+    stage.script("a", "wait=1s");
+    let text = stage.send(with(Speaks::Responses.request(true), "originator", "codex_exec")).await.text();
+    assert!(text.starts_with("event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n"), "{text}");
+    assert!(Speaks::Responses.is_whole(&text), "{text}");
 }
 
 #[tokio::test]

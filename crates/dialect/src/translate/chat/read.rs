@@ -50,7 +50,8 @@ fn field<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>
         b"temperature" => prompt.temperature = float(cursor)?,
         b"top_p" => prompt.top_p = raw(cursor)?,
         b"top_k" => prompt.top_k = raw(cursor)?,
-        b"seed" => prompt.seed = raw(cursor)?,
+        // The second is Mistral's.
+        b"seed" | b"random_seed" => prompt.seed = raw(cursor)?.or(prompt.seed.take()),
         b"frequency_penalty" => prompt.frequency_penalty = raw(cursor)?,
         b"presence_penalty" => prompt.presence_penalty = raw(cursor)?,
         b"tools" => cursor.array(|cursor| tool(prompt, notes, cursor))?,

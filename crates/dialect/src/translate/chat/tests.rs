@@ -1,4 +1,4 @@
-//! What golden files do not show: odd servers, and properties that hold for any request.
+//! What golden files do not show: odd servers, and whatever anybody may send.
 
 mod any;
 

@@ -3,7 +3,9 @@
 use super::answer::write_words;
 use super::model::Model;
 use super::{schema, write_call};
-use crate::translate::canon::{Media, Output, Part, Prompt, Raw, Role, Str, Thinking, ToolChoice, ToolResult, Turn};
+use crate::translate::canon::{
+    Effort, Media, Output, Part, Prompt, Raw, Role, Str, Thinking, ToolChoice, ToolResult, Turn,
+};
 use crate::translate::out::{self, Array, Object};
 use crate::translate::repair;
 use crate::translate::{Notes, Target};
@@ -125,13 +127,7 @@ fn is_empty(part: &Part<'_>) -> bool {
 
 fn write_result(messages: &mut Array<'_>, result: &ToolResult<'_>, notes: &mut Notes) {
     let mut texts: Vec<&str> = result.parts.iter().filter_map(text_of).collect();
-    for part in &result.parts {
-        match part {
-            Part::Image(_) => notes.changed("tool_result.images"),
-            Part::File { .. } => notes.changed("tool_result.files"),
-            _ => {}
-        }
-    }
+    repair::note_shown(result, notes);
     if texts.is_empty() && !result.parts.is_empty() {
         texts.push("It follows in the next message.");
     }
@@ -289,6 +285,8 @@ fn write_thinking(request: &mut Object<'_>, prompt: &Prompt<'_>, target: Target<
     };
     if !as_wanted {
         notes.dropped("thinking");
+    } else if effort.is_some_and(|name| Effort::named(name.as_bytes()) != prompt.thinking.and_then(Thinking::effort)) {
+        notes.changed("thinking");
     }
     if let Some(effort) = effort {
         request.word("reasoning_effort", effort);

@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::translate::canon::{Effort, Event, Part, Prompt, Role, Str, Thinking, ToolResult};
-use crate::translate::{Notes, Target, messages, repair};
+use crate::translate::{Notes, Target, repair};
 use crate::{Format, Frames, Framing};
 
-const CLAUDE: Target<'_> = Target { format: Format::Messages, model: "claude-sonnet-4-5", thinks: true };
 const GEMINI: Target<'_> = Target { format: Format::Gemini, model: "gemini-3-pro", thinks: true };
 
 #[track_caller]
@@ -190,96 +189,7 @@ fn arguments_never_break_a_line() {
     assert_eq!(out.matches('\n').count(), 2, "{out}");
 }
 
-/// Text that a person or a tool may write, never blank.
-fn words() -> impl Strategy<Value = String> {
-    "[a-z\"\\\\/\n<é🙂 ]{0,12}[a-z]"
-}
-
-fn tool_name() -> impl Strategy<Value = String> {
-    "[a-z_]{1,8}"
-}
-
-/// What one side says, and what the tools it calls answer.
-fn exchange() -> impl Strategy<Value = Vec<Value>> {
-    let call = (tool_name(), words(), prop::option::of("[a-z0-9]{4,8}"), words(), any::<bool>());
-    let asked = (words(), prop::option::of("[A-Za-z0-9+/]{4}"));
-    (asked, prop::option::of(words()), prop::collection::vec(call, 0..4)).prop_map(|((asked, image), said, calls)| {
-        let mut user = vec![json!({"text": asked})];
-        user.extend(image.map(|data| json!({"inlineData": {"mimeType": "image/png", "data": data}})));
-        let mut model: Vec<Value> = said.iter().map(|said| json!({"text": said})).collect();
-        let mut results = Vec::new();
-        for (name, argument, id, result, is_error) in calls {
-            let mut call = json!({"name": name, "args": {"a": argument}});
-            let field = if is_error { "error" } else { "output" };
-            let mut response = json!({"name": name, "response": {field: result}});
-            if let Some(id) = id {
-                // Unique, as ids are.
-                let id = format!("{id}{}", model.len());
-                call["id"] = id.clone().into();
-                response["id"] = id.into();
-            }
-            model.push(json!({"functionCall": call}));
-            results.push(json!({"functionResponse": response}));
-        }
-        let turns = [("user", user), ("model", model), ("user", results)];
-        let said = turns.into_iter().filter(|(_, parts)| !parts.is_empty());
-        said.map(|(role, parts)| json!({"role": role, "parts": parts})).collect()
-    })
-}
-
-fn request() -> impl Strategy<Value = Value> {
-    let tool = (tool_name(), prop::option::of(words()), tool_name());
-    let sampling = (1..50_000_u32, prop::option::of(0..=10_u32), prop::option::of(1..100_u32));
-    (
-        prop::collection::vec(words(), 0..3),
-        prop::collection::vec(exchange(), 1..4),
-        prop::collection::vec(tool, 0..3),
-        prop::sample::select(vec!["AUTO", "ANY", "NONE"]),
-        sampling,
-        prop::collection::vec("[A-Z]{1,4}", 0..5),
-    )
-        .prop_map(|(system, exchanges, tools, mode, (tokens_max, temperature, top_k), stop)| {
-            let system: Vec<Value> = system.iter().map(|text| json!({"text": text})).collect();
-            let contents: Vec<Value> = exchanges.into_iter().flatten().collect();
-            let tools: Vec<Value> = tools
-                .into_iter()
-                .map(|(name, description, parameter)| {
-                    let schema = json!({"type": "OBJECT", "properties": {parameter: {"type": "STRING"}}});
-                    json!({"name": name, "description": description, "parameters": schema})
-                })
-                .collect();
-            let mut request = json!({
-                "systemInstruction": {"parts": system},
-                "contents": contents,
-                "generationConfig": {"maxOutputTokens": tokens_max, "stopSequences": stop, "topK": top_k},
-            });
-            if let Some(temperature) = temperature {
-                request["generationConfig"]["temperature"] = (f64::from(temperature) / 10.0).into();
-            }
-            if !tools.is_empty() {
-                request["tools"] = json!([{"functionDeclarations": tools}]);
-                request["toolConfig"] = json!({"functionCallingConfig": {"mode": mode}});
-            }
-            request
-        })
-}
-
 proptest! {
-    #[test]
-    fn a_request_means_the_same_after_a_way_through_another_format(request in request()) {
-        let mut notes = Notes::default();
-        let body = request.to_string();
-        let mut asked = read_request(body.as_bytes(), &mut notes).unwrap();
-        repair::repair(&mut asked, CLAUDE, &mut notes);
-        let there = messages::write_request(&asked, CLAUDE, &mut notes);
-        let mut understood = messages::read_request(there.as_bytes(), &mut notes).unwrap();
-        repair::repair(&mut understood, GEMINI, &mut notes);
-        let back = write_request(&understood, GEMINI, &mut notes);
-        let is = read_request(back.as_bytes(), &mut notes).unwrap();
-        prop_assert_eq!(&is, &asked, "{}", there);
-        prop_assert_eq!(notes.take_refused(), None);
-    }
-
     #[test]
     fn arbitrary_bytes_break_no_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         read_anything(&bytes);

@@ -167,6 +167,7 @@ impl<'a> Parts<'_, '_, '_, 'a> {
     }
 
     fn result(&mut self, result: &ToolResult<'a>) {
+        repair::note_shown(result, self.notes);
         let name = result.name.as_ref().or_else(|| self.prompt.tool_of(result));
         let mut words = Str::default();
         for part in &result.parts {

@@ -220,17 +220,24 @@ fn tool<'a>(prompt: &mut Prompt<'a>, notes: &mut Notes, cursor: &mut Cursor<'a>)
                     notes.dropped("cache_control");
                 }
             }
+            // What else a tool has that is left out is left out with it.
+            _ if is_own(kind) => notes.skip(cursor, "tools.", key)?,
             _ => cursor.skip()?,
         }
         Ok(())
     })?;
-    if matches!(kind, b"" | b"custom") {
+    if is_own(kind) {
         prompt.tools.push(tool);
     } else {
         // The vendor runs it, or only its models know how to use it.
         notes.dropped_named("tools.", kind);
     }
     Ok(())
+}
+
+/// Whether the client runs a tool of this type itself.
+const fn is_own(kind: &[u8]) -> bool {
+    matches!(kind, b"" | b"custom")
 }
 
 fn tool_choice<'a>(prompt: &mut Prompt<'a>, cursor: &mut Cursor<'a>) -> Outcome<()> {

@@ -24,7 +24,11 @@ pub(in crate::translate) fn write_request(prompt: &Prompt<'_>, target: Target<'_
     let thinks = thinking.is_some_and(|thinking| thinking != Thinking::Off);
     out::made(|request| {
         request.text("model", &Str::escape(target.model));
-        request.value("max_tokens", tokens_max(prompt, thinking, generation));
+        let tokens_max = tokens_max(prompt, thinking, generation);
+        if prompt.tokens_max.is_some_and(|wanted| wanted != tokens_max) {
+            notes.changed("max_tokens");
+        }
+        request.value("max_tokens", tokens_max);
         if prompt.stream {
             request.value("stream", true);
         }
@@ -119,6 +123,9 @@ fn thinking(prompt: &Prompt<'_>, target: Target<'_>, notes: &mut Notes) -> Optio
     if !target.thinks || in_turn {
         notes.dropped("thinking");
         return None;
+    }
+    if thinking.tokens() < THINKING_TOKENS_MIN {
+        notes.changed("thinking");
     }
     Some(thinking)
 }
@@ -329,22 +336,16 @@ fn write_sampling(request: &mut Object<'_>, prompt: &Prompt<'_>, thinks: bool, n
     if temperature != prompt.temperature {
         notes.changed("temperature");
     }
-    match (temperature, &prompt.top_p) {
+    match temperature {
         // A model that thinks decides this itself.
-        (Some(temperature), _) if thinks && temperature < 1.0 => notes.dropped("temperature"),
-        (Some(temperature), top_p) if !thinks => {
-            request.value("temperature", temperature);
-            // Newer models take one of the two.
-            if top_p.is_some() {
-                notes.dropped("top_p");
-            }
-        }
-        (None, Some(top_p)) if !thinks => request.raw("top_p", top_p),
-        (_, top_p) => {
-            if top_p.is_some() {
-                notes.dropped("top_p");
-            }
-        }
+        Some(temperature) if thinks && temperature < 1.0 => notes.dropped("temperature"),
+        Some(temperature) if !thinks => request.value("temperature", temperature),
+        _ => {}
+    }
+    match &prompt.top_p {
+        // Newer models take one of the two.
+        Some(_) if thinks || temperature.is_some() => notes.dropped("top_p"),
+        top_p => request.raw_if("top_p", top_p.as_ref()),
     }
     let top_k = prompt.top_k.as_ref();
     if thinks && top_k.is_some() {

@@ -190,6 +190,11 @@ fn part<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<Option<Part<'
             b"file_data" => data = text(cursor)?,
             b"filename" => file = text(cursor)?,
             b"file_id" => kept = cursor.is_substantial()?,
+            b"detail" => {
+                if !matches!(name(cursor)?, b"" | b"auto") {
+                    notes.dropped("input.detail");
+                }
+            }
             _ => cursor.skip()?,
         }
         Ok(())
