@@ -17,7 +17,7 @@ use crate::reply::{Verdict, whole_seconds};
 const RETRY_AFTER_S_MAX: u64 = 60;
 
 /// What is said where the reason would be taken for an invitation.
-const BARE: &str = "Steadfast gave up on this request. The command `steadfast why` tells what happened.";
+const BARE: &str = "Steadfast gave up on this request. Ask `steadfast why` what happened.";
 
 /// A final failure as it is told.
 #[derive(Debug, PartialEq, Eq)]

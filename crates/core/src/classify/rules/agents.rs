@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("agents.steadfast", ServerError)
         .decisive()
         .text(&["steadfast gave up on this request"])
-        .example("Steadfast gave up on this request. The command `steadfast why` tells what happened."),
+        .example("Steadfast gave up on this request. Ask `steadfast why` what happened."),
     rule("agents.capacity", Overloaded)
         .text(&["selected model is at capacity"])
         .example("Selected model is at capacity. Please try a different model."),
