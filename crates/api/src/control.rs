@@ -406,16 +406,20 @@ async fn follow(inner: Weak<Inner>) {
     }
 }
 
+/// A store that is busy without a pause is asked all the same: to count a little twice is better than to forget a day.
+const FLUSHES_MAX: u32 = 10;
+
 /// Asks the store again what was spent, until it answers.
 async fn resume_later(inner: Weak<Inner>) {
-    loop {
+    for tries in 1.. {
         tokio::time::sleep(LOOK_EVERY).await;
         let Some(inner) = inner.upgrade() else { return };
         let control = Control(inner);
         // What was spent while the store was away is among what it says, or would be taken for what was spent before.
         let engine = Arc::clone(control.engine());
         let _ = tokio::task::spawn_blocking(move || engine.flush()).await;
-        if control.store().flush(LOOK_EVERY).await && control.resume_spending().await.is_ok() {
+        let is_whole = control.store().flush(LOOK_EVERY).await || tries >= FLUSHES_MAX;
+        if is_whole && control.resume_spending().await.is_ok() {
             tracing::info!("what was spent today is known again: budgets count it");
             return;
         }

@@ -27,7 +27,7 @@ use crate::echo::without_echo;
 use crate::failures::{Failed, Repeat};
 use crate::journal::Kept;
 use crate::limits::{self, Taken};
-use crate::means::{client_waits, effective_policy, needs, only_first, plain_policy, with_margin};
+use crate::means::{client_waits, effective_policy, is_side_question, needs, only_first, plain_policy, with_margin};
 use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, Reply, ReplyBody, STEPS, Verdict};
 use crate::shape::is_untouched;
 use crate::snapshot::{Reach, Snapshot, dialect_of};
@@ -297,7 +297,7 @@ impl Operation {
         let envelope = &self.call.envelope;
         let input_tokens = envelope.input_tokens.into();
         let question = steadfast_dialect::watch::Usage { input_tokens, output_tokens: 0 };
-        let asks_a_model = envelope.model.is_some();
+        let asks_a_model = envelope.model.is_some() && !is_side_question(&self.call);
         let target = self.attempt.as_ref().map(|(attempt, _)| attempt.target);
         self.succeeded(asks_a_model.then_some(question));
         if let (true, true, Some(target)) = (self.plain, asks_a_model, target) {

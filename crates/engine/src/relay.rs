@@ -84,7 +84,9 @@ pub(crate) fn heartbeat(call: &Call, format: Format, every: Duration) -> Option<
         Known::Format => Beat::of(format),
         Known::Ping => Beat::Ping,
         Known::Comment => Beat::Comment,
-        Known::Event => Beat::Event,
+        // In other formats there is no such event.
+        Known::Event if format == Format::Responses => Beat::Event,
+        Known::Event => Beat::of(format),
         Known::Blank => Beat::Blank,
         Known::Never => return None,
     };

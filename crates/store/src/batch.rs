@@ -108,10 +108,12 @@ impl BatchName {
 
 /// Writes a batch in one transaction, unless that has been done.
 pub(crate) async fn write(db: &Database, name: BatchName, items: &[Item], known: &mut Known) -> Result<(), Error> {
-    let mut tx = db.begin(Durability::Process).await?;
+    // What is refused here is not the items' fault: they must not be written one by one, under other names.
+    let away = |error: Error| Error::Away(error.to_string());
+    let mut tx = db.begin(Durability::Process).await.map_err(away)?;
     // First of all, so that its row is locked by whatever is committed later.
-    if !name.enter(&mut tx).await? {
-        return Ok(());
+    if !name.enter(&mut tx).await.map_err(away)? {
+        return tx.commit().await;
     }
     for item in items {
         match item {

@@ -110,7 +110,7 @@ impl Store {
 
     /// Everything that happened to one request, in order; empty where nobody knows it.
     pub async fn records(&self, request: &str) -> Result<Vec<Record>, Error> {
-        if let Some(lines) = self.waiting(request) {
+        if let Some(lines) = self.waiting(request).await {
             return parse(&lines);
         }
         let request = request.to_owned();

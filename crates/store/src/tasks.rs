@@ -304,6 +304,7 @@ async fn add(db: &Database, tasks: Vec<NewTask>) -> Result<Result<usize, u64>, E
     let counted = tx.row("SELECT count(*) AS number FROM tasks WHERE state IN ('waiting', 'running')", args![]).await?;
     let waiting = counted.map(|row| row.count("number")).transpose()?.unwrap_or(0);
     if waiting + tasks.len() as u64 > TASKS_MAX {
+        tx.commit().await?;
         return Ok(Err(waiting));
     }
     let now = now(&mut tx).await?;

@@ -83,15 +83,17 @@ fn step_back() {
 
 async fn keep(shared: Arc<Shared>) {
     let folding = tokio::spawn(fold(Arc::clone(&shared)));
-    let writing = tokio::spawn(write(Arc::clone(&shared)));
+    let mut writing = tokio::spawn(write(Arc::clone(&shared)));
     let _ = folding.await;
-    if timeout(END_WITHIN, writing).await.is_err() {
+    if timeout(END_WITHIN, &mut writing).await.is_err() {
+        writing.abort();
         let health = shared.health();
         tracing::warn!(store = %shared.options.address, waiting = health.waiting, "the store was closed with requests unwritten");
     }
     say_lost(&shared);
     if let Ok(db) = shared.database(Duration::ZERO).await {
-        db.close().await;
+        // It waits for every connection, and one that hangs never comes back.
+        let _ = timeout(END_WITHIN, db.close()).await;
     }
     shared.end();
 }

@@ -20,7 +20,8 @@ pub(super) fn run() -> anyhow::Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let names: Vec<&str> = first.failed.iter().map(String::as_str).collect();
-    ensure!(!names.is_empty(), "cargo test failed");
+    // A program that died told nobody's name.
+    ensure!(!names.is_empty() && names.len() == first.failures && first.begun == first.ended, "cargo test failed");
     ensure!(names.len() <= AGAIN_MAX, "{} tests failed: {}", names.len(), names.join(", "));
     talk(&format!("── once more: {}", names.join(", ")));
     let again = cargo_test(&[&["--tests", "--", "--exact"], names.as_slice()].concat())?;
@@ -33,7 +34,12 @@ pub(super) fn run() -> anyhow::Result<Vec<String>> {
 #[derive(Debug, Default)]
 struct Told {
     is_well: bool,
+    /// Test programs that began, and that came to their end.
+    begun: usize,
+    ended: usize,
     passed: usize,
+    failures: usize,
+    /// The names of those that failed, as far as they were told.
     failed: Vec<String>,
 }
 
@@ -43,7 +49,13 @@ impl Told {
         if let Some(name) = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----")) {
             self.failed.push(name.to_owned());
         } else if let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|line| line.split_once(". ")) {
-            self.passed += counts.split(' ').next().and_then(|count| count.parse::<usize>().ok()).unwrap_or_default();
+            let mut counts = counts.split("; ").map(|count| count.split(' ').next()?.parse::<usize>().ok());
+            let mut count = || counts.next().flatten().unwrap_or_default();
+            self.ended += 1;
+            self.passed += count();
+            self.failures += count();
+        } else if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
+            self.begun += 1;
         }
     }
 }
@@ -74,11 +86,12 @@ mod told {
         for line in
             "\nrunning 3 tests\n..F\nfailures:\n\n---- faults::one stdout ----\n\nthread 'faults::one' panicked\n\n\
             failures:\n    faults::one\n\ntest result: FAILED. 2 passed; 1 failed; 0 ignored\n\
-            test result: ok. 40 passed; 0 failed; 0 ignored"
+            running 40 tests\ntest result: ok. 40 passed; 0 failed; 0 ignored\nrunning 1 test"
                 .lines()
         {
             told.hear(line);
         }
-        assert_eq!((told.failed, told.passed), (vec!["faults::one".to_owned()], 42));
+        assert_eq!((told.failed, told.passed, told.failures), (vec!["faults::one".to_owned()], 42, 1));
+        assert_eq!((told.begun, told.ended), (3, 2), "the last one died");
     }
 }

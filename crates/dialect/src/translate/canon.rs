@@ -278,6 +278,14 @@ impl<'a> Str<'a> {
 }
 
 impl<'a> Media<'a> {
+    /// The text that it holds; none where it is elsewhere or no text.
+    pub(crate) fn text(&self) -> Option<String> {
+        match self {
+            Self::Inline { data, .. } => base64_text(&data.decode()),
+            Self::Address { .. } => None,
+        }
+    }
+
     /// What a URL stands for: a data URL holds the bytes itself.
     pub(crate) fn at(url: &Str<'a>) -> Self {
         match url.0 {
@@ -301,6 +309,23 @@ impl<'a> Media<'a> {
             None => Self::Address { mime: None, url: Str(url) },
         }
     }
+}
+
+/// The text in plain base64; none where it is not UTF-8.
+fn base64_text(base64: &str) -> Option<String> {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut bytes = Vec::with_capacity(base64.len() / 4 * 3);
+    let (mut bits, mut count) = (0_u32, 0);
+    for letter in base64.trim_end_matches('=').bytes() {
+        let value = LETTERS.iter().position(|known| *known == letter)?;
+        bits = (bits << 6 | value as u32) & 0xFFFF;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    String::from_utf8(bytes).ok()
 }
 
 impl<'a> Raw<'a> {

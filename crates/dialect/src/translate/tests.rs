@@ -229,3 +229,22 @@ fn data(framing: Framing, stream: Result<String, String>) -> Vec<String> {
     let data = frames.iter().map(|frame| String::from_utf8(frame.data().into_owned()).unwrap());
     data.filter(|data| !data.is_empty()).collect()
 }
+
+#[test]
+fn a_text_that_is_a_file_is_said_to_anthropic_as_a_text() {
+    let asked = |url: &str| {
+        let file = serde_json::json!({"type": "file", "file": {"filename": "notes", "file_data": url}});
+        let body = serde_json::json!({"messages": [{"role": "user", "content": [file]}]}).to_string();
+        let sent = request(Format::Chat, body.as_bytes(), false, target((Format::Messages, "claude-sonnet-4-5")));
+        let sent: serde_json::Value = serde_json::from_str(&sent.unwrap().body).unwrap();
+        sent["messages"][0]["content"][0].clone()
+    };
+    let text = asked("data:text/plain;base64,aGVsbG8=");
+    assert_eq!(
+        text["source"],
+        serde_json::json!({"type": "text", "media_type": "text/plain", "data": "hello"}),
+        "{text}"
+    );
+    let pdf = asked("data:application/pdf;base64,aGVsbG8=");
+    assert_eq!(pdf["source"]["type"], "base64", "{pdf}");
+}

@@ -182,8 +182,8 @@ impl<'a> Blob<'a> {
             return Some(Part::Image(media));
         }
         // Elsewhere a text is said, not shown.
-        if let (true, Media::Inline { data, .. }) = (kind.starts_with("text/"), &media)
-            && let Some(text) = base64_text(&data.decode())
+        if kind.starts_with("text/")
+            && let Some(text) = media.text()
         {
             return Some(Part::Text(Str::escape(&text)));
         }
@@ -207,23 +207,6 @@ fn plain_base64(data: Str<'_>) -> Str<'_> {
         return data;
     }
     Str::escape(&data.decode().replace('-', "+").replace('_', "/"))
-}
-
-/// The text in plain base64; none where it is not UTF-8.
-fn base64_text(base64: &str) -> Option<String> {
-    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut bytes = Vec::with_capacity(base64.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for letter in base64.trim_end_matches('=').bytes() {
-        let value = LETTERS.iter().position(|known| *known == letter)?;
-        bits = (bits << 6 | value as u32) & 0xFFFF;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 fn call<'a>(notes: &mut Notes, cursor: &mut Cursor<'a>) -> Outcome<ToolCall<'a>> {

@@ -239,7 +239,7 @@ fn write_parts(content: &mut Array<'_>, parts: &[Part<'_>]) {
             Part::File { name, media } => content.object(|block| {
                 block.word("type", "document");
                 block.text_if("title", name.as_ref());
-                write_source(block, media);
+                write_document(block, media);
             }),
             Part::ToolCall(call) => content.object(|block| write_call(block, call)),
             Part::ToolResult(result) => content.object(|block| write_result(block, result)),
@@ -251,6 +251,19 @@ fn write_parts(content: &mut Array<'_>, parts: &[Part<'_>]) {
 fn write_text(block: &mut Object<'_>, text: &Str<'_>) {
     block.word("type", "text");
     block.text("text", text);
+}
+
+/// In base64 it takes PDFs only; a text is said as it is.
+fn write_document(block: &mut Object<'_>, media: &Media<'_>) {
+    let is_pdf = matches!(media, Media::Inline { mime, .. } if mime.decode() == "application/pdf");
+    match (!is_pdf).then(|| media.text()).flatten() {
+        Some(text) => block.object("source", |source| {
+            source.word("type", "text");
+            source.word("media_type", "text/plain");
+            source.text("data", &Str::escape(&text));
+        }),
+        None => write_source(block, media),
+    }
 }
 
 fn write_source(block: &mut Object<'_>, media: &Media<'_>) {
