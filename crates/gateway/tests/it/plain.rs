@@ -168,6 +168,9 @@ async fn of_what_is_only_passed_through_the_question_is_charged() {
     };
     assert_eq!(stage.send(of_project(get("/v1/files/file-1"))).await.status, 404, "the fake has no files");
     assert_eq!(used().await, 0, "no model was asked");
+    let count = post("/v1/messages/count_tokens", &Speaks::Messages.body(false));
+    assert_eq!(stage.send(of_project(count)).await.status, 200);
+    assert_eq!(used().await, 0, "counting is free");
     for stream in [false, true] {
         let before = used().await;
         assert!(stage.send(of_project(Speaks::Messages.request(stream))).await.status.is_success());

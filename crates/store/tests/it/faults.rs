@@ -236,6 +236,12 @@ async fn a_server_that_hangs_stops_nobody_and_loses_nothing() {
     until("the trouble is said", || !store.health().is_reached).await;
     server.go_on();
     has_caught_up(&store, 20).await;
+    // Nor does it keep the store from being closed.
+    server.hang();
+    feed(&store, 20, 10);
+    until("the trouble is said again", || !store.health().is_reached).await;
+    tokio::time::timeout(PATIENCE, store.close()).await.expect("it gives up");
+    server.go_on();
 }
 
 #[tokio::test]
