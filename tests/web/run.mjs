@@ -118,7 +118,7 @@ try {
   await check("live: a request that waits is shown with attempt k of n and a countdown, and then as recovered", async (open) => {
     const page = await open("#/live");
     await page.getByText("connected", { exact: true }).waitFor();
-    await stage.script("alpha", "status=429 retry-after=2s x1; ok");
+    await stage.script("alpha", "status=429 retry-after=6s x1; ok");
     const asked = stage.ask("waiting-one", { stream: true });
     const row = page.locator("section[aria-labelledby=under-way] a[data-item]").filter({ hasText: "waiting-one" });
     await row.getByText(/attempt 1 of \d/).waitFor();
