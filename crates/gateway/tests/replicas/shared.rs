@@ -150,13 +150,10 @@ async fn a_persons_word_a_pause_and_an_exhausted_quota_are_known_everywhere() {
 async fn a_rate_limit_holds_over_both_together() {
     let redis = Redis::with_password("s3cret-of-redis");
     let (one, other) = pair(&redis, "[projects.acme]\nrate = { requests_per_minute = 60 }").await;
-    let began = Instant::now();
     let (served, refused) = load([&one, &other], 150, "acme", StatusCode::TOO_MANY_REQUESTS).await;
     assert_eq!(served + refused, 300);
-    // One more comes with every second. Who could not ask in time on a busy machine went on alone, as it should.
-    let most = 61 + usize::try_from(began.elapsed().as_secs()).unwrap();
-    let alone = [&one, &other].iter().any(|stage| metric(stage, "steadfast_shared_failures_total") > Some(0));
-    assert!(served <= most || alone && served <= 120, "{served} of {most}");
+    let failed = [&one, &other].map(|stage| metric(stage, "steadfast_shared_failures_total"));
+    assert!(served <= 60, "{served} of 60; rounds that were not answered: {failed:?}");
     assert!(served >= 50, "{served} of 60: what one does not use, the other gets");
     assert_eq!(one.fake.requests().len(), served, "nobody was called for those that were refused");
     let refused = one.send(of_project("acme")).await;
@@ -213,7 +210,8 @@ async fn money_holds_over_both_together() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let spent = spent(&one) + spent(&other);
-    assert!(spent <= 2_000, "{spent} of 2000");
+    let failed = [&one, &other].map(|stage| metric(stage, "steadfast_shared_failures_total"));
+    assert!(spent <= 2_000, "{spent} of 2000; rounds that were not answered: {failed:?}");
     assert!(spent >= 1_500, "{spent} of 2000: nothing is lost between them");
 }
 
