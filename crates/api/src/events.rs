@@ -35,6 +35,9 @@ const PART_BYTES: usize = 16 * 1024;
 /// A reader that takes nothing for this long is dropped: it holds one of the few places, and can come back to its own.
 const STILL_MAX: Duration = Duration::from_secs(20);
 
+/// How long events are gathered before a reader is sent them.
+const GATHER: Duration = Duration::from_millis(10);
+
 /// A reader hears something at least this often.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
@@ -135,7 +138,8 @@ impl Reader {
         loop {
             self.catch_up().await?;
             tokio::select! {
-                () = self.live.grown_to(self.place) => {}
+                // Those who tell what happened, and serve, would wake this one for every few records.
+                () = self.live.grown_to(self.place) => tokio::time::sleep(GATHER).await,
                 () = self.parts.closed() => return Err(Gone::Left),
                 () = tokio::time::sleep(HEARTBEAT) => {
                     // An id without data moves a reader's place and is no event to it.

@@ -33,12 +33,18 @@ struct Open {
 }
 
 impl Alerts {
-    /// Looks at what happened up to `now` and returns what is to be told, as records.
-    pub(crate) fn look(&mut self, batch: &[Record], now: Timestamp) -> Vec<Record> {
+    /// Looks at what happened and returns what is to be told, as records.
+    pub(crate) fn look(&mut self, batch: &[Record]) -> Vec<Record> {
         let mut told = Vec::new();
         for record in batch {
             self.see(record, &mut |alert| told.push(line(&alert, record.time, &record.request)));
         }
+        told
+    }
+
+    /// The same of what is over because time has passed. Looks at every project and model: not for each request.
+    pub(crate) fn pass(&mut self, now: Timestamp) -> Vec<Record> {
+        let mut told = Vec::new();
         self.watches.pass(instant(now), &mut |alert| told.push(line(&alert, now, &Arc::default())));
         told
     }
@@ -154,7 +160,7 @@ mod tests {
 
     fn told(alerts: &mut Alerts, batch: &[Record]) -> Vec<String> {
         let text = |record: Record| format!("{}: {}", record.state.unwrap(), record.reason.unwrap());
-        alerts.look(batch, Timestamp::from_millis(1_000)).into_iter().map(text).collect()
+        alerts.look(batch).into_iter().map(text).collect()
     }
 
     #[test]
@@ -187,7 +193,7 @@ mod tests {
         let over = ["resolved: `sonnet` serves again", "resolved: requests for `sonnet` are served again"];
         assert_eq!(told(&mut alerts, &served), over);
         let mut pass = |minutes: i64| {
-            let told = alerts.look(&[], Timestamp::from_millis(1_000 + minutes * 60_000));
+            let told = alerts.pass(Timestamp::from_millis(1_000 + minutes * 60_000));
             told.into_iter().map(|record| record.reason.unwrap().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(pass(6), ["the project `acme` meets few failures again"]);

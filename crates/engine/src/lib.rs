@@ -349,6 +349,12 @@ impl Engine {
         &self.live
     }
 
+    /// For threads that serve, when they have nothing to do: tells a handful of what happened to those who keep and
+    /// show it. Takes some microseconds and waits for nothing.
+    pub fn lend_a_hand(&self) {
+        self.recorder.lend_a_hand();
+    }
+
     /// Hands everything that happens from now on to `listener` too.
     pub fn listen(&self, listener: Box<dyn Listener>) {
         self.recorder.listen(listener);

@@ -70,6 +70,11 @@ impl LogFiles {
         records.iter().map(|record| u64::from(self.write(record).is_err())).sum()
     }
 
+    /// The same, of lines that are put together already.
+    pub fn write_lines(&mut self, lines: &[u8]) -> u64 {
+        lines.split_inclusive(|byte| *byte == b'\n').map(|line| u64::from(self.put(line).is_err())).sum()
+    }
+
     /// Hands on what was written; trouble is said when it begins and when it ends.
     pub fn flush(&mut self) {
         self.waits = false;
@@ -86,18 +91,23 @@ impl LogFiles {
 
     /// Writes text that is no record, at once: whole lines.
     pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.make_room(lines.len() as u64)?;
-        self.out.write_all(lines)?;
-        self.bytes += lines.len() as u64;
+        self.put(lines)?;
         self.out.flush()
     }
 
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        self.line.clear();
-        record.write_line(&mut self.line);
-        self.make_room(self.line.len() as u64)?;
-        self.out.write_all(&self.line)?;
-        self.bytes += self.line.len() as u64;
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        record.write_line(&mut line);
+        let written = self.put(&line);
+        self.line = line;
+        written
+    }
+
+    fn put(&mut self, line: &[u8]) -> io::Result<()> {
+        self.make_room(line.len() as u64)?;
+        self.out.write_all(line)?;
+        self.bytes += line.len() as u64;
         Ok(())
     }
 

@@ -1,20 +1,22 @@
 //! What happened, on its way to everybody who keeps or shows it.
 //!
 //! ```text
-//! requests ──▶ queue ──▶ recorder thread ──▶ decision log · live readers · store
-//!                            ▲
-//!                          alerts: what the watches notice joins the batch
+//! requests ──▶ queue ──▶ whoever has a moment ──▶ live readers · store · lines of the decision log
+//!                            ▲                                                   │
+//!                          alerts: what the watches notice joins the batch       └──▶ recorder thread ──▶ disk
 //! ```
 //!
-//! Requests hand records over and wait for nothing. Where the thread does not keep up, records are
-//! lost, counted, and said once.
+//! Requests hand records over and wait for nothing. A thread that serves and has nothing to do just then tells a
+//! handful of them: told by a thread of their own, hundreds at a time, they would take the core from under requests
+//! for a millisecond, which is most of what the slowest in a hundred wait for. The recorder's thread tells what nobody
+//! found time for, and alone meets the disk. Where that does not keep up, records are lost, counted, and said once.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use steadfast_core::Timestamp;
 use steadfast_core::record::Record;
 
 use crate::alerts::Alerts;
@@ -26,12 +28,18 @@ use crate::owners::Owners;
 /// Records under way; half a second of them at full load.
 const QUEUED_MAX: usize = 32 * 1024;
 
-/// How long records are gathered: waking the thread for each of them would cost a request more
+/// Bytes of the decision log under way: more than a second of them at full load.
+const LINES_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// How long records and lines are gathered: waking the thread for each of them would cost a request more
 /// than everything else about it.
-const GATHER: Duration = Duration::from_millis(10);
+const GATHER: Duration = Duration::from_millis(25);
 
 /// Records that are told in one go, before those who serve may take the core back: some fifty microseconds.
 const BATCH: usize = 32;
+
+/// Records that a thread which serves tells between two looks at its connections: those of two requests or three.
+const HANDFUL: usize = 12;
 
 /// Low enough to wait for those who serve, high enough to keep up with them.
 #[cfg(target_os = "linux")]
@@ -40,7 +48,7 @@ const NICE: i32 = 5;
 /// How often alerts are looked at while nothing happens.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// Somebody who is handed every batch, in order. Must not wait: everybody else would wait for it.
+/// Somebody who is handed every batch, in order. Must not wait: it is told by threads that serve.
 pub trait Listener: Send {
     /// Takes a batch.
     fn hear(&mut self, batch: &Arc<[Record]>);
@@ -55,27 +63,32 @@ pub(crate) struct Recorder {
 #[derive(Debug)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Records have come into an empty queue, or something cannot wait.
+    /// The thread is wanted: there are records again, or something cannot wait.
     work: Condvar,
+    /// Held by whoever tells; taken before the queue.
+    everybody: Mutex<Everybody>,
     /// How many did not fit or could not be written.
     lost: AtomicU64,
     live: Arc<Live>,
+    clock: Clock,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    records: Vec<Record>,
+    records: VecDeque<Record>,
     orders: Vec<Order>,
+    /// Something was recorded since the thread last looked.
+    is_fresh: bool,
+    /// The thread sleeps until something is recorded.
+    is_asleep: bool,
     /// Nobody will write any more.
-    closed: bool,
+    is_closed: bool,
 }
 
 /// What the thread is told between records.
 enum Order {
     /// Write here from now on.
     Log(Option<LogFiles>),
-    /// Hand every batch to this one too.
-    Listen(Box<dyn Listener>),
     /// Say when everything before is written.
     Flush(SyncSender<()>),
 }
@@ -83,16 +96,31 @@ enum Order {
 impl Recorder {
     /// Starts the thread.
     pub(crate) fn start(log: Option<LogFiles>, live: Arc<Live>, clock: Clock) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { queue: Mutex::default(), work: Condvar::new(), lost: AtomicU64::new(0), live });
+        let everybody = Everybody { lines: log.is_some().then(Vec::new), ..Everybody::default() };
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            everybody: Mutex::new(everybody),
+            lost: AtomicU64::new(0),
+            live,
+            clock,
+        });
         let theirs = Arc::clone(&shared);
-        std::thread::Builder::new().name("recorder".to_owned()).spawn(move || keep(log, &theirs, clock))?;
+        std::thread::Builder::new().name("recorder".to_owned()).spawn(move || keep(log, &theirs))?;
         Ok(Self { shared })
     }
 
     /// Hands a record over; never waits.
     pub(crate) fn record(&self, record: Record) {
-        if !self.shared.push(record) && self.shared.lost.fetch_add(1, Ordering::Relaxed) == 0 {
-            tracing::warn!("records of decisions come faster than they are written: some are lost");
+        if !self.shared.push(record) {
+            self.shared.lose(1);
+        }
+    }
+
+    /// Tells a handful of what waits, unless somebody is at it.
+    pub(crate) fn lend_a_hand(&self) {
+        if let Ok(mut everybody) = self.shared.everybody.try_lock() {
+            self.shared.tell(&mut everybody, HANDFUL);
         }
     }
 
@@ -103,7 +131,7 @@ impl Recorder {
 
     /// Hands every batch to `listener` too.
     pub(crate) fn listen(&self, listener: Box<dyn Listener>) {
-        self.shared.order(Order::Listen(listener));
+        lock(&self.shared.everybody).listeners.push(listener);
     }
 
     /// How many records were lost.
@@ -122,7 +150,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
+        lock(&self.shared.queue).is_closed = true;
         self.shared.work.notify_one();
     }
 }
@@ -130,78 +158,96 @@ impl Drop for Recorder {
 impl Shared {
     /// Says whether there was room.
     fn push(&self, record: Record) -> bool {
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         if queue.records.len() >= QUEUED_MAX {
             return false;
         }
-        let first = queue.records.is_empty();
-        queue.records.push(record);
+        queue.records.push_back(record);
+        queue.is_fresh = true;
+        let is_asleep = std::mem::take(&mut queue.is_asleep);
         drop(queue);
-        if first {
+        if is_asleep {
             self.work.notify_one();
         }
         true
     }
 
     fn order(&self, order: Order) {
-        self.lock().orders.push(order);
+        lock(&self.queue).orders.push(order);
         self.work.notify_one();
     }
 
-    /// Waits for records, gathers some more, and takes them all; none after a while of nothing, `None`
-    /// when there will be no more.
-    fn take(&self, records: &mut Vec<Record>) -> Option<Vec<Order>> {
-        let idle: fn(&mut Queue) -> bool = |queue| queue.records.is_empty() && queue.orders.is_empty() && !queue.closed;
-        let calm: fn(&mut Queue) -> bool = |queue| queue.orders.is_empty() && !queue.closed;
-        let wait = |queue, time, wait: fn(&mut Queue) -> bool| {
-            self.work.wait_timeout_while(queue, time, wait).unwrap_or_else(PoisonError::into_inner).0
-        };
-        let mut queue = wait(self.lock(), LOOK_EVERY, idle);
-        if !queue.records.is_empty() {
-            queue = wait(queue, GATHER, calm);
+    /// Waits for records and lets some more gather. Returns what is wanted of the thread, or nothing after a while of
+    /// nothing; `None` when there will be no more.
+    fn wait(&self) -> Option<Vec<Order>> {
+        let is_called = |queue: &Queue| !queue.orders.is_empty() || queue.is_closed;
+        let mut queue = lock(&self.queue);
+        if !queue.is_fresh && !is_called(&queue) {
+            queue.is_asleep = true;
+            let sleeps = |queue: &mut Queue| queue.is_asleep && !is_called(queue);
+            queue = self.work.wait_timeout_while(queue, LOOK_EVERY, sleeps).unwrap_or_else(PoisonError::into_inner).0;
+            queue.is_asleep = false;
         }
-        std::mem::swap(&mut queue.records, records);
-        let over = queue.closed && records.is_empty() && queue.orders.is_empty();
-        (!over).then(|| std::mem::take(&mut queue.orders))
+        if queue.is_fresh {
+            let gathers = |queue: &mut Queue| !is_called(queue);
+            queue = self.work.wait_timeout_while(queue, GATHER, gathers).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let is_over = queue.is_closed && !queue.is_fresh && queue.orders.is_empty();
+        queue.is_fresh = false;
+        (!is_over).then(|| std::mem::take(&mut queue.orders))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Tells the first of what waits, at most so many; says how many there were.
+    fn tell(&self, everybody: &mut Everybody, most: usize) -> usize {
+        let mut queue = lock(&self.queue);
+        let count = queue.records.len().min(most);
+        everybody.batch.extend(queue.records.drain(..count));
+        drop(queue);
+        if count > 0 {
+            everybody.hear(self);
+        }
+        count
     }
-}
 
-/// The thread: batch after batch to everybody.
-fn keep(log: Option<LogFiles>, shared: &Shared, clock: Clock) {
-    step_back();
-    let mut everybody = Everybody {
-        log,
-        alerts: Alerts::default(),
-        owners: Owners::default(),
-        listeners: Vec::new(),
-        batch: Vec::new(),
-    };
-    let mut records = Vec::new();
-    while let Some(orders) = shared.take(&mut records) {
-        // Who wants to hear everything from now on hears what came with the wish.
-        let (joining, orders): (Vec<Order>, Vec<Order>) =
-            orders.into_iter().partition(|order| matches!(order, Order::Listen(_)));
-        everybody.listeners.extend(joining.into_iter().filter_map(Order::listener));
-        let mut left = records.drain(..);
-        loop {
-            everybody.batch.extend(left.by_ref().take(BATCH));
-            everybody.hear(shared, clock.wall());
-            if left.len() == 0 {
-                break;
-            }
+    /// Tells all that waits, in pieces.
+    fn tell_all(&self) {
+        while self.tell(&mut lock(&self.everybody), BATCH) == BATCH {
             // This core may be one that serves: whoever waits for it comes first.
             std::thread::yield_now();
         }
-        drop(left);
-        everybody.log.iter_mut().for_each(LogFiles::flush);
+    }
+
+    fn lose(&self, records: u64) {
+        if records > 0 && self.lost.fetch_add(records, Ordering::Relaxed) == 0 {
+            tracing::warn!("records of decisions come faster than they are written: some are lost");
+        }
+    }
+}
+
+/// The thread: tells what is left, and writes.
+fn keep(mut log: Option<LogFiles>, shared: &Shared) {
+    step_back();
+    let mut lines = Vec::new();
+    while let Some(orders) = shared.wait() {
+        shared.tell_all();
+        let mut everybody = lock(&shared.everybody);
+        everybody.look_at_the_clock(shared);
+        if let Some(encoded) = &mut everybody.lines {
+            std::mem::swap(encoded, &mut lines);
+        }
+        drop(everybody);
+        if let Some(log) = &mut log {
+            let lost = log.write_lines(&lines);
+            log.flush();
+            shared.lost.fetch_add(lost, Ordering::Relaxed);
+        }
+        lines.clear();
         for order in orders {
             match order {
-                Order::Log(files) => everybody.log = files,
-                Order::Listen(_) => {}
+                Order::Log(files) => {
+                    log = files;
+                    lock(&shared.everybody).lines = log.is_some().then(Vec::new);
+                }
                 Order::Flush(done) => drop(done.send(())),
             }
         }
@@ -209,32 +255,47 @@ fn keep(log: Option<LogFiles>, shared: &Shared, clock: Clock) {
 }
 
 /// Who is told what happened.
+#[derive(Default)]
 struct Everybody {
-    log: Option<LogFiles>,
     alerts: Alerts,
     owners: Owners,
     listeners: Vec<Box<dyn Listener>>,
+    /// Lines for the decision log, where there is one.
+    lines: Option<Vec<u8>>,
     /// What is being told.
     batch: Vec<Record>,
 }
 
 impl Everybody {
     /// Tells the batch, and what the watches make of it.
-    fn hear(&mut self, shared: &Shared, now: Timestamp) {
-        let told = self.alerts.look(&self.batch, now);
-        for alert in &told {
-            let text = alert.reason.as_deref().unwrap_or_default();
-            match alert.state.as_deref() {
-                Some("raised") => tracing::warn!("alert: {text}"),
-                _ => tracing::info!("alert is over: {text}"),
-            }
-        }
+    fn hear(&mut self, shared: &Shared) {
+        let told = self.alerts.look(&self.batch);
+        told.iter().for_each(say);
         self.batch.extend(told);
+        self.spread(shared);
+    }
+
+    /// Some alerts are over because nothing happened.
+    fn look_at_the_clock(&mut self, shared: &Shared) {
+        let told = self.alerts.pass(shared.clock.wall());
+        told.iter().for_each(say);
+        self.batch.extend(told);
+        self.spread(shared);
+    }
+
+    /// Hands the batch to everybody.
+    fn spread(&mut self, shared: &Shared) {
         if self.batch.is_empty() {
             return;
         }
-        let lost = self.log.as_mut().map_or(0, |log| log.write_all(&self.batch));
-        shared.lost.fetch_add(lost, Ordering::Relaxed);
+        if let Some(lines) = &mut self.lines {
+            let before = lines.len();
+            self.batch.iter().for_each(|record| record.write_line(lines));
+            if lines.len() > LINES_BYTES_MAX {
+                lines.truncate(before);
+                shared.lose(self.batch.len() as u64);
+            }
+        }
         self.owners.tag(&mut self.batch);
         let batch: Arc<[Record]> = self.batch.drain(..).collect();
         for listener in &mut self.listeners {
@@ -242,6 +303,25 @@ impl Everybody {
         }
         shared.live.publish(batch);
     }
+}
+
+impl std::fmt::Debug for Everybody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Everybody").finish_non_exhaustive()
+    }
+}
+
+/// Says an alert on stderr.
+fn say(alert: &Record) {
+    let text = alert.reason.as_deref().unwrap_or_default();
+    match alert.state.as_deref() {
+        Some("raised") => tracing::warn!("alert: {text}"),
+        _ => tracing::info!("alert is over: {text}"),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lets the threads that serve go first: a batch is written within the gaps between requests, and not
@@ -253,21 +333,88 @@ fn step_back() {
     }
 }
 
-impl Order {
-    fn listener(self) -> Option<Box<dyn Listener>> {
-        match self {
-            Self::Listen(listener) => Some(listener),
-            Self::Log(_) | Self::Flush(_) => None,
-        }
-    }
-}
-
 impl std::fmt::Debug for Order {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Log(_) => "Log",
-            Self::Listen(_) => "Listen",
             Self::Flush(_) => "Flush",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use steadfast_config::DecisionLog;
+    use steadfast_core::Timestamp;
+    use steadfast_core::record::Event;
+
+    use super::*;
+
+    /// Keeps the names of what it hears.
+    struct Heard(Arc<Mutex<Vec<Arc<str>>>>);
+
+    impl Listener for Heard {
+        fn hear(&mut self, batch: &Arc<[Record]>) {
+            lock(&self.0).extend(batch.iter().map(|record| Arc::clone(&record.request)));
+        }
+    }
+
+    fn record(name: &str) -> Record {
+        Record::new(Timestamp::from_millis(1), Event::Attempt, name.into())
+    }
+
+    fn start(log: Option<LogFiles>) -> Recorder {
+        let clock = Clock::start();
+        Recorder::start(log, Live::new(clock.wall()), clock).unwrap()
+    }
+
+    #[test]
+    fn whoever_lends_a_hand_tells_what_waits_in_its_order() {
+        let recorder = start(None);
+        let heard = Arc::default();
+        recorder.listen(Box::new(Heard(Arc::clone(&heard))));
+        for round in 0..100 {
+            recorder.record(record(&format!("{round}")));
+            recorder.lend_a_hand();
+        }
+        recorder.flush();
+        let expected: Vec<String> = (0..100).map(|round| round.to_string()).collect();
+        assert_eq!(lock(&heard).iter().map(|name| name.to_string()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn threads_that_record_and_tell_at_once_lose_nothing_and_keep_the_order_of_each() {
+        let folder = std::env::temp_dir().join(format!("steadfast-recorder-{}", std::process::id()));
+        let path = folder.join("decisions.jsonl");
+        let settings = DecisionLog { path: path.display().to_string(), rotate_bytes: 1 << 30, keep: 1 };
+        let recorder = start(Some(LogFiles::open(&settings).unwrap()));
+        let heard = Arc::default();
+        recorder.listen(Box::new(Heard(Arc::clone(&heard))));
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let recorder = &recorder;
+                scope.spawn(move || {
+                    for number in 0..2_000 {
+                        recorder.record(record(&format!("{thread} {number}")));
+                        if number % 3 == thread % 3 {
+                            recorder.lend_a_hand();
+                        }
+                    }
+                });
+            }
+        });
+        recorder.flush();
+        assert_eq!(recorder.lost(), 0);
+        let written = std::fs::read_to_string(&path).unwrap();
+        let names = written.lines().map(|line| serde_json::from_str::<Record>(line).unwrap().request);
+        let written: Vec<Arc<str>> = names.collect();
+        assert_eq!(written, *lock(&heard), "those who hear and the log are told the same");
+        for thread in 0..4 {
+            let own: Vec<Arc<str>> = (0..2_000).map(|number| format!("{thread} {number}").into()).collect();
+            let mine = format!("{thread} ");
+            let told: Vec<Arc<str>> = written.iter().filter(|name| name.starts_with(&mine)).cloned().collect();
+            assert_eq!(told, own);
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

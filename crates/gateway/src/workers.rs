@@ -29,10 +29,10 @@ struct Worker {
 }
 
 impl Workers {
-    /// One for each core.
-    pub fn start() -> io::Result<Self> {
+    /// One for each core. Each calls `idle` whenever none of its connections has anything to do, before it sleeps.
+    pub fn start(idle: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        (0..cores).map(Worker::start).collect::<io::Result<_>>().map(Self)
+        (0..cores).map(|number| Worker::start(number, idle.clone())).collect::<io::Result<_>>().map(Self)
     }
 
     /// Runs a connection where the fewest are.
@@ -47,8 +47,8 @@ impl Workers {
 }
 
 impl Worker {
-    fn start(number: usize) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+    fn start(number: usize, idle: impl Fn() + Send + Sync + 'static) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().on_thread_park(idle).build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name(format!("serve-{number}")).spawn(move || {
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn connections_are_spread_and_their_threads_end() {
-        let workers = Workers((0..3).map(|number| Worker::start(number).unwrap()).collect());
+        let workers = Workers((0..3).map(|number| Worker::start(number, || {}).unwrap()).collect());
         let (tell, told) = std::sync::mpsc::channel();
         for _ in 0..6 {
             let tell = tell.clone();

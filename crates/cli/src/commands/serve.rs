@@ -96,7 +96,8 @@ async fn serve(
     let api =
         runtime.spawn(async move { Api::new(answering, routes) }).await.context("cannot start the control API")?;
     let gateway = gateway.with_api(api);
-    let workers = Workers::start().context("cannot start the threads that serve")?;
+    let helped = Arc::clone(&engine);
+    let workers = Workers::start(move || helped.lend_a_hand()).context("cannot start the threads that serve")?;
     let (signal, stop_tasks) = (stop_signal()?, tasks.stop());
     let stop = async move {
         signal.await;

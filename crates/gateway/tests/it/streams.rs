@@ -25,7 +25,12 @@ const BEFORE: [&str; 10] = [
 
 /// A policy that soon notices silence, with `more` in it.
 pub(crate) fn quick(more: &str) -> String {
-    let timeouts = "timeouts = { first_token = \"300ms\", idle = \"300ms\" }";
+    noticing_after("300ms", more)
+}
+
+/// The same, which notices silence after a while.
+fn noticing_after(silence: &str, more: &str) -> String {
+    let timeouts = format!("timeouts = {{ first_token = \"{silence}\", idle = \"{silence}\" }}");
     format!("[projects.default]\npolicy = \"quick\"\n[policies.quick]\n{timeouts}\n{more}")
 }
 
@@ -191,7 +196,9 @@ async fn a_tool_call_arrives_whole_or_not_at_all() {
         let ask = || with(post(speaks.path(true), &speaks.body_with_tool()), "x-steadfast-stream", mode);
         for answer in ["tool", "text+tool"] {
             for fault in in_call(speaks, answer) {
-                let stage = Stage::usual(&quick("")).await;
+                // Long enough that a busy machine does not make silence of its own.
+                let policy = if fault.contains("stall") { noticing_after("3s", "") } else { String::new() };
+                let stage = Stage::usual(&policy).await;
                 stage.script("a", &format!("{fault} x1; answer={answer} words=5"));
                 stage.script("b", &format!("answer={answer} words=5"));
                 let text = stage.send(ask()).await.text();
