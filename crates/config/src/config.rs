@@ -58,6 +58,8 @@ pub struct Config {
     pub shared: Option<Shared>,
     /// The decision log, where there is one.
     pub decision_log: Option<DecisionLog>,
+    /// What stands between here and the providers, where something does.
+    pub proxy: Option<Proxy>,
     /// Where traces are sent, where they are.
     pub traces: Option<Traces>,
     /// Who is told of alerts.
@@ -243,6 +245,15 @@ pub struct DecisionLog {
     pub rotate_bytes: u64,
     /// How many old files are kept.
     pub keep: u32,
+}
+
+/// A proxy that tunnels to providers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proxy {
+    /// `http://`, perhaps a user and a password, host and port.
+    pub url: Secret,
+    /// Hosts that are reached without it, besides this machine's own.
+    pub except: Vec<String>,
 }
 
 /// Where OpenTelemetry traces are sent.

@@ -105,21 +105,32 @@ pub(crate) fn lay_environment(tree: &mut Node, environment: &[(String, String)],
     stray
 }
 
-/// Lays the variables that every program with traces knows over the tree.
+/// Lays the variables that every program with traces, or behind a proxy, knows over the tree.
 fn lay_standard(tree: &mut Node, environment: &[(String, String)]) {
     let variable = |wanted: &str| environment.iter().find(|(name, text)| name == wanted && !text.trim().is_empty());
-    let mut lay = |key: &str, name: &str, text: String| {
-        let origin = Origin::Variable { name: name.to_owned(), text: text.clone() };
-        tree.set(&["traces".to_owned(), key.to_owned()], Node { value: Value::text(text), origin });
+    let either = |wanted: &str| variable(wanted).or_else(|| variable(&wanted.to_ascii_lowercase()));
+    let mut lay = |path: [&str; 2], name: &str, text: &str, value: Value| {
+        let origin = Origin::Variable { name: name.to_owned(), text: text.to_owned() };
+        tree.set(&path.map(str::to_owned), Node { value, origin });
     };
     if let Some((name, text)) = variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
-        lay("endpoint", name, text.trim().to_owned());
+        lay(["traces", "endpoint"], name, text, Value::text(text.trim()));
     } else if let Some((name, text)) = variable("OTEL_EXPORTER_OTLP_ENDPOINT") {
         // The general address is a base; only the one for traces is complete.
-        lay("endpoint", name, format!("{}/v1/traces", text.trim().trim_end_matches('/')));
+        let whole = format!("{}/v1/traces", text.trim().trim_end_matches('/'));
+        lay(["traces", "endpoint"], name, &whole, Value::text(whole.as_str()));
     }
     if let Some((name, text)) = variable("OTEL_SERVICE_NAME") {
-        lay("service", name, text.trim().to_owned());
+        lay(["traces", "service"], name, text, Value::text(text.trim()));
+    }
+    if let Some((name, text)) = either("HTTPS_PROXY").or_else(|| either("ALL_PROXY")) {
+        lay(["proxy", "url"], name, text, Value::text(text.trim()));
+    }
+    if let Some((name, text)) = either("NO_PROXY") {
+        let hosts = text.split(',').map(str::trim).filter(|host| !host.is_empty());
+        let origin = || Origin::Variable { name: name.clone(), text: text.clone() };
+        let hosts = hosts.map(|host| Node { value: Value::text(host), origin: origin() }).collect();
+        lay(["proxy", "except"], name, text, Value::List(hosts));
     }
 }
 

@@ -30,7 +30,7 @@ pub use agents::{Agent, AgentGateway, AgentOutput, PLACEHOLDERS};
 pub use clients::{Client, Heartbeat, Sign, Told, UNKNOWN_CLIENT};
 pub use config::{
     Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,
-    Service, Shared, Store, Traces,
+    Proxy, Service, Shared, Store, Traces,
 };
 pub use file::{ConfigFile, candidates};
 pub use layers::Setting;

@@ -11,7 +11,7 @@ mod target;
 
 use crate::read::{Named, section};
 
-use faces::{RawAdmin, RawAlerts, RawCouncil, RawLog, RawService, RawShared, RawStore, RawTraces};
+use faces::{RawAdmin, RawAlerts, RawCouncil, RawLog, RawProxy, RawService, RawShared, RawStore, RawTraces};
 
 pub(crate) use client::{AS_IT_IS, RawClient};
 pub(crate) use faces::RawAgent;
@@ -64,6 +64,8 @@ section! {
         shared: RawShared,
         /// What is logged.
         log: RawLog,
+        /// The proxy through which providers are reached.
+        proxy: RawProxy,
         /// Where OpenTelemetry traces are sent.
         traces: RawTraces,
         /// Who is told when things go wrong.

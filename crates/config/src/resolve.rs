@@ -61,6 +61,7 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
         store: faces::store(raw, report, vault),
         shared: faces::shared(raw, report, vault),
         decision_log: faces::decision_log(raw, report),
+        proxy: faces::proxy(raw, report, vault),
         traces: traces::resolve(raw, report, vault),
         alerts: faces::alerts(raw, report, vault),
         keep_requests: raw.store.as_ref().and_then(|store| store.requests).unwrap_or(true),

@@ -138,11 +138,11 @@ impl Engine {
     /// Starts with a configuration. Needs a tokio runtime.
     pub fn start(config: Config) -> Result<Arc<Self>, EngineError> {
         let log = config.decision_log.as_ref().map(open_log).transpose()?;
-        let connect = connect_timeout(&config);
+        let upstream = upstream_for(&config);
         // The table of prices is read on its first use: better now than within a request.
         drop(config.unlisted("", Dialect::OpenAi));
         let snapshot = Snapshot::new(config)?;
-        let (upstream, metrics) = (Upstream::new(connect), Metrics::default());
+        let metrics = Metrics::default();
         let tracer = snapshot.config.traces.clone();
         let tracer = tracer.map(|traces| Tracer::start(traces, upstream.clone(), Arc::clone(&metrics.spans_lost)));
         let clock = Clock::start();
@@ -177,16 +177,16 @@ impl Engine {
         let before = self.snapshot();
         let log_changed = before.config.decision_log != config.decision_log;
         let log = config.decision_log.as_ref().filter(|_| log_changed).map(open_log).transpose()?;
-        let connect = connect_timeout(&config);
-        let connect_changed = connect_timeout(&before.config) != connect;
+        let ways = |config: &Config| (connect_timeout(config), config.proxy.clone());
+        let upstream = (ways(&before.config) != ways(&config)).then(|| upstream_for(&config));
         let traces = (before.config.traces != config.traces).then(|| config.traces.clone());
         self.snapshot.store(Arc::new(before.next(config)?));
         self.failures.clear();
         if log_changed {
             self.recorder.log_to(log);
         }
-        if connect_changed {
-            self.upstream.store(Arc::new(Upstream::new(connect)));
+        if let Some(upstream) = upstream {
+            self.upstream.store(Arc::new(upstream));
         }
         if let Some(traces) = traces {
             let (upstream, lost) = (self.upstream.load(), &self.metrics.spans_lost);
@@ -457,6 +457,10 @@ impl Engine {
 
 fn open_log(settings: &DecisionLog) -> Result<LogFiles, EngineError> {
     LogFiles::open(settings).map_err(|source| EngineError::Log { path: settings.path.clone(), source })
+}
+
+fn upstream_for(config: &Config) -> Upstream {
+    Upstream::new(connect_timeout(config), config.proxy.as_ref())
 }
 
 /// The longest any policy allows: one connection serves them all.

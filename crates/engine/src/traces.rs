@@ -513,7 +513,7 @@ mod tests {
             let url = format!("http://{}/v1/traces", collector.local_addr().unwrap());
             let settings = Traces { url, service: "test".to_owned(), headers: Vec::new() };
             let lost = Arc::new(AtomicU64::new(0));
-            let tracer = Tracer::start(settings, Upstream::new(SEND_TIME), Arc::clone(&lost));
+            let tracer = Tracer::start(settings, Upstream::new(SEND_TIME, None), Arc::clone(&lost));
             let span = || Span::begin(1, None, Kind::Server, "chat", None);
             for _ in 0..BATCH_MAX {
                 tracer.hand_over(span());

@@ -6,6 +6,7 @@
 
 mod connection;
 mod pool;
+mod way;
 
 use std::error::Error;
 use std::io;
@@ -18,14 +19,15 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
+use steadfast_config::Proxy;
 use steadfast_core::Transport;
 
 use self::connection::Broken;
 use self::pool::{Pool, Reading};
+use self::way::Way;
 use crate::trouble::Trouble;
 
 /// Idle connections are kept for less than the minute after which most providers close them.
@@ -35,7 +37,7 @@ const POOL_IDLE: Duration = Duration::from_secs(45);
 #[derive(Clone, Debug)]
 pub(crate) struct Upstream {
     http1: Arc<Pool>,
-    http2: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http2: Client<HttpsConnector<Way>, Full<Bytes>>,
 }
 
 /// Which HTTP an endpoint is spoken to with.
@@ -46,13 +48,10 @@ pub(crate) enum Version {
 }
 
 impl Upstream {
-    pub(crate) fn new(connect: Duration) -> Self {
-        let tls = tls();
-        let connector =
-            || (HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http(), tcp_connector(connect));
-        let (https, tcp) = connector();
-        let http1 = Pool::new(https.enable_http1().wrap_connector(tcp), connect);
-        let (https, tcp) = connector();
+    pub(crate) fn new(connect: Duration, proxy: Option<&Proxy>) -> Self {
+        let (tls, way) = (tls(), Way::new(connect, proxy));
+        let https = || HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http();
+        let http1 = Pool::new(https().enable_http1().wrap_connector(way.clone()), connect);
         let http2 = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(POOL_IDLE)
@@ -60,7 +59,7 @@ impl Upstream {
             .http2_keep_alive_interval(Duration::from_secs(30))
             .http2_adaptive_window(true)
             .timer(TokioTimer::new())
-            .build(https.enable_http2().wrap_connector(tcp));
+            .build(https().enable_http2().wrap_connector(way));
         Self { http1, http2 }
     }
 
@@ -120,16 +119,6 @@ impl Answer {
             Self::Shared(incoming) => incoming.is_end_stream(),
         }
     }
-}
-
-/// Small requests must not wait for larger ones, and a provider that is gone is noticed.
-fn tcp_connector(connect: Duration) -> HttpConnector {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_keepalive(Some(Duration::from_secs(30)));
-    tcp.set_connect_timeout(Some(connect));
-    tcp
 }
 
 /// The system's certificates, or the built-in ones where the system has none.
@@ -225,19 +214,4 @@ fn chain(error: &dyn Error) -> String {
         cause = error.source();
     }
     words
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use tower_service::Service as _;
-
-    #[tokio::test]
-    async fn what_is_written_to_a_provider_goes_at_once() {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-        let stream = super::tcp_connector(Duration::from_secs(20)).call(address).await.unwrap();
-        assert!(stream.inner().nodelay().unwrap());
-    }
 }

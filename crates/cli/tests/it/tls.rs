@@ -1,10 +1,11 @@
 //! Providers over TLS, as they all are: certificates, reuse of connections, HTTP/2.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -63,13 +64,73 @@ fn server_config(folder: &Folder, name: &str, speaks: &[u8]) -> ServerConfig {
 }
 
 fn server(folder: &Folder, front: &Front, more: &str) -> Server {
-    let port = front.address.port();
-    folder.write(
-        "steadfast.toml",
-        &format!("[endpoints.openai]\ndialect = \"openai\"\nurl = \"https://localhost:{port}\"\n{more}"),
-    );
+    let url = format!("https://localhost:{}", front.address.port());
+    server_to(folder, &url, more, &[])
+}
+
+fn server_to(folder: &Folder, url: &str, more: &str, environment: &[(&str, &str)]) -> Server {
+    folder.write("steadfast.toml", &format!("[endpoints.openai]\ndialect = \"openai\"\nurl = \"{url}\"\n{more}"));
     let authority = folder.0.join("ca.pem");
-    Server::start(folder, &[], &[("SSL_CERT_FILE", authority.to_str().unwrap())])
+    let environment: Vec<_> =
+        environment.iter().copied().chain([("SSL_CERT_FILE", authority.to_str().unwrap())]).collect();
+    Server::start(folder, &[], &environment)
+}
+
+/// A proxy that tunnels every name to the same place, where the password is right.
+fn proxy(provider: &Provider, to: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = provider.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&asked);
+    provider.spawn(async move {
+        while let Ok((mut outside, _)) = listener.accept().await {
+            let heard = Arc::clone(&heard);
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(outside.read_u8().await.unwrap());
+                }
+                let head = String::from_utf8(head).unwrap();
+                heard.lock().unwrap().push(head.lines().next().unwrap().to_owned());
+                // `me:hunter22`
+                if !head.to_lowercase().contains("proxy-authorization: basic bwu6ahvudgvymji=") {
+                    let _ = outside.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").await;
+                    return;
+                }
+                let mut inside = TcpStream::connect(to).await.unwrap();
+                outside.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
+            });
+        }
+    });
+    (address, asked)
+}
+
+#[test]
+fn a_provider_behind_a_proxy_is_reached_and_its_certificate_is_still_its_own() {
+    for (speaks, more) in [(&b"http/1.1"[..], ""), (b"h2", "http2 = true\n")] {
+        let (folder, provider) = (Folder::new(), Provider::start());
+        // A name that only the proxy knows.
+        let front = Front::open(&provider, &folder, "provider.test", speaks);
+        let (proxy, asked) = proxy(&provider, front.address);
+        let variable = format!("http://me:hunter22@{proxy}");
+        let server = server_to(&folder, "https://provider.test", more, &[("HTTPS_PROXY", &variable)]);
+        let answer = server.chat("");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert_eq!(*asked.lock().unwrap(), ["CONNECT provider.test:443 HTTP/1.1"]);
+    }
+}
+
+#[test]
+fn a_proxy_that_wants_a_password_is_said_and_no_password_is() {
+    let (folder, provider) = (Folder::new(), Provider::start());
+    let front = Front::open(&provider, &folder, "provider.test", b"http/1.1");
+    let (proxy, _) = proxy(&provider, front.address);
+    let variable = format!("http://me:wrong-word@{proxy}");
+    let server = server_to(&folder, "https://provider.test", "", &[("https_proxy", &variable)]);
+    let answer = server.chat("");
+    assert!(answer.contains("proxy authorization required") && !answer.contains("wrong-word"), "{answer}");
+    assert_eq!(provider.fake.requests().len(), 0);
 }
 
 #[test]

@@ -152,6 +152,20 @@ section! {
 }
 
 section! {
+    /// The proxy through which providers are reached over HTTPS. The standard variables win over this table:
+    /// `HTTPS_PROXY` or `ALL_PROXY`, and `NO_PROXY`, in large letters or small. `http://` addresses and this machine's
+    /// own are always reached directly.
+    RawProxy {
+        /// `"http://host:port"`, as text or as `{ env = "NAME" }`; a user and a password may stand before the host.
+        /// Default: none.
+        url: TextOrRef,
+        /// Hosts that are reached without it: names with what lies below them, addresses, or networks such as
+        /// `"10.0.0.0/8"`. Default: none.
+        except: Vec<String>,
+    }
+}
+
+section! {
     /// Who is told when things go wrong.
     RawAlerts {
         /// An address that is sent each alert as JSON, as text or as `{ env = "NAME" }`. Default: none.

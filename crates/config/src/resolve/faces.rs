@@ -10,7 +10,7 @@ use super::models::{Catalogued, member_chain};
 use super::policies::Policies;
 use super::tasks::check_command;
 use super::{Vault, missing};
-use crate::config::{Alerts, Council, DecisionLog, Endpoint, Member, Shared, Store};
+use crate::config::{Alerts, Council, DecisionLog, Endpoint, Member, Proxy, Shared, Store};
 use crate::node::Path;
 use crate::problem::Report;
 use crate::raw::RawConfig;
@@ -173,6 +173,22 @@ pub(super) fn shared(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) ->
         report.refuse(&at, "`prefix` is empty or has blanks in it", "a word such as \"steadfast\"");
     }
     Some(Shared { url, prefix })
+}
+
+pub(super) fn proxy(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> Option<Proxy> {
+    let raw = raw.proxy.as_ref()?;
+    let at = Path::of("proxy").key("url");
+    let url = vault.text(raw.url.as_ref()?, &at, report)?;
+    // Without a scheme, as in many people's environment.
+    let (scheme, rest) = url.expose().split_once("://").unwrap_or(("http", url.expose()));
+    let host = rest.trim_end_matches('/').rsplit('@').next().unwrap_or_default();
+    if scheme != "http" || host.is_empty() || host.contains(['/', '?', '#']) || host.contains(char::is_whitespace) {
+        let what = format!("`{}` is no proxy that can be used", secret::mask_url(url.expose()));
+        report.refuse(&at, what, "\"http://proxy.example:3128\": one that speaks HTTP and tunnels with CONNECT");
+        return None;
+    }
+    let url = Secret::new(format!("{scheme}://{}", rest.trim_end_matches('/')));
+    Some(Proxy { url, except: raw.except.clone().unwrap_or_default() })
 }
 
 pub(super) fn keep_days(raw: &RawConfig, report: &Report<'_>) -> u32 {

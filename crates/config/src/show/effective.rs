@@ -80,6 +80,13 @@ pub(super) fn tree(config: &Config) -> Value {
                 Value::table([("decisions", Some(decisions))])
             }),
         ),
+        (
+            "proxy",
+            config.proxy.as_ref().map(|proxy| {
+                let url = Some(Value::text(mask_url(proxy.url.expose())));
+                Value::table([("url", url), ("except", (!proxy.except.is_empty()).then(|| texts(&proxy.except)))])
+            }),
+        ),
         ("traces", config.traces.as_ref().map(traces)),
         ("alerts", alerts(&config.alerts)),
         ("admin", config.admin_token.as_ref().map(|_| Value::table([("token", Some(Value::text(MASK)))]))),

@@ -247,6 +247,27 @@ fn traces_go_where_the_file_says_and_rather_where_the_standard_variables_say() {
 }
 
 #[test]
+fn a_proxy_is_the_files_and_rather_the_one_of_the_standard_variables() {
+    let file = "[proxy]\nurl = \"http://me:hunter22@proxy.example:3128/\"\nexcept = [\"internal.example\"]";
+    let proxy = |environment: &[(&str, &str)]| {
+        let loaded = load_with(Some(file), environment, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let proxy = loaded.config.proxy.unwrap();
+        (proxy.url.expose().to_owned(), proxy.except.join(" "))
+    };
+    let told = |url: &str, except: &str| (url.to_owned(), except.to_owned());
+    assert_eq!(proxy(&[]), told("http://me:hunter22@proxy.example:3128", "internal.example"));
+    assert_eq!(proxy(&[("https_proxy", "other.example:80")]), told("http://other.example:80", "internal.example"));
+    let large = [("HTTPS_PROXY", "http://a.example"), ("ALL_PROXY", "socks5://b.example"), ("no_proxy", " c, ,d ")];
+    assert_eq!(proxy(&large), told("http://a.example", "c d"));
+    assert_eq!(load_with(None, &[("NO_PROXY", "*")], &[]).unwrap().config.proxy, None);
+    let Err(problems) = load_with(None, &[("ALL_PROXY", "socks5://me:hunter22@proxy.example")], &[]) else {
+        panic!("it was taken");
+    };
+    let said = problems.to_string();
+    assert!(said.contains("ALL_PROXY") && said.contains("CONNECT") && !said.contains("hunter22"), "{said}");
+}
+
+#[test]
 fn an_address_for_traces_that_cannot_be_used_is_refused_where_it_was_written() {
     let refused = |text: &str, environment: &[(&str, &str)]| match load_with(Some(text), environment, &[]) {
         Err(problems) => problems.to_string(),

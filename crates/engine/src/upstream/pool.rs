@@ -13,13 +13,13 @@ use bytes::Bytes;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, Request, Response, StatusCode, Uri};
 use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::connect::HttpConnector;
 use steadfast_core::Transport;
 use steadfast_http1::Body;
 use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
 
 use super::connection::{Broken, Connection};
+use super::way::Way;
 use super::{POOL_IDLE, connect_failed, sending_failed};
 use crate::trouble::Trouble;
 
@@ -29,7 +29,7 @@ const IDLE_MAX: usize = 1024;
 /// Threads that have connections of their own; more of them share.
 const THREADS_MAX: usize = 64;
 
-type Connector = HttpsConnector<HttpConnector>;
+type Connector = HttpsConnector<Way>;
 
 /// Idle connections, and the way to new ones.
 pub(super) struct Pool {
