@@ -19,7 +19,8 @@
 //! Structured codes and phrases go through the same order, so a specific message beats a generic
 //! code and a specific code beats a generic message. Statuses stated in a text count like the
 //! response's own, the innermost first; a typed transport error weighs as much as a status; an
-//! exit status is a hint, because the output of a process tells more than its number.
+//! exit status is a hint, because the output of a process tells more than its number. What the
+//! evidence rules out ([`surface`]), no words can mean: whoever answered 404 was reached.
 //!
 //! Before that, [`benign`] takes out what only looks like a failure; after it, the stated wait
 //! ([`wait`]) settles rate limit against quota: an hour or more is a quota, and a window that
@@ -57,7 +58,7 @@ pub use rule::{Rule, Weight};
 pub use rules::RULES_VERSION;
 pub use user::{RuleError, UserRule};
 
-use table::{Match, Table};
+use table::{Known, Match, Table};
 use text::Text;
 use user::Compiled;
 
@@ -108,7 +109,8 @@ impl Classifier {
     pub fn matches(&self, evidence: &Evidence<'_>) -> Vec<(&'static Rule, String)> {
         let (text, _) = read(evidence);
         let status = status::stated(&text.lower).map(|(code, _)| code).or(evidence.status);
-        let matches = self.table.matches(&text, status).into_iter();
+        let known = Known { status, ruled_out: surface::ruled_out(evidence, status) };
+        let matches = self.table.matches(&text, known).into_iter();
         matches.map(|(rule, span)| (rule, String::from_utf8_lossy(&text.shown[span]).into_owned())).collect()
     }
 
@@ -118,7 +120,8 @@ impl Classifier {
         let stated = status::stated(&text.lower);
         let status = stated.map(|(code, _)| code).or(evidence.status);
 
-        let mut found = self.table.search(&text, status);
+        let known = Known { status, ruled_out: surface::ruled_out(evidence, status) };
+        let mut found = self.table.search(&text, known);
         let loose = evidence.surface == Surface::Text && evidence.status.is_none();
         if loose && found.best.as_ref().is_some_and(|best| benign::is_mention(&text.lower, &best.span)) {
             found.best = None;
@@ -221,7 +224,7 @@ fn decide(
 /// a string" is its own trouble.
 fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
     let contradicts = match verdict.kind {
-        FailureKind::ServerError => matches!(status, Some(401 | 402 | 403 | 404 | 407 | 429)),
+        FailureKind::ServerError => matches!(status, Some(400..=407 | 413 | 415 | 422 | 429)),
         FailureKind::NetworkTransient => matches!(status, Some(400..=407 | 413 | 415 | 422 | 429)),
         FailureKind::InvalidRequest => matches!(status, Some(500 | 502 | 503 | 504)),
         _ => false,
@@ -231,10 +234,13 @@ fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
 
 /// Rate limit or quota, by the wait that was stated.
 fn settle(verdict: &Verdict, said: wait::Said) -> FailureKind {
+    // A client that tries again in five seconds knows nothing of the window.
     let wait = said.by_provider.or(said.by_client);
     match (verdict.kind, wait) {
         (FailureKind::RateLimit, Some(wait)) if wait >= wait::QUOTA_WAIT_MIN => FailureKind::QuotaExhausted,
-        (FailureKind::QuotaExhausted, Some(wait)) if verdict.window && wait < wait::QUOTA_WAIT_MIN => {
+        (FailureKind::QuotaExhausted, _)
+            if verdict.window && said.by_provider.is_some_and(|wait| wait < wait::QUOTA_WAIT_MIN) =>
+        {
             FailureKind::RateLimit
         }
         (kind, _) => kind,

@@ -54,7 +54,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.passed_test",
-        r"^\s*(?:test \S+ \.\.\. ok|test result: ok|ok\s+\d*\s*-?\s.*|--- PASS: .*|PASS(?:ED)?[:\s].*|\S+ PASSED.*|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
+        r"^\s*(?:test \S+ \.\.\. ok|test result: ok\b.*|ok\s+\d*\s*-?\s.*|--- PASS: .*|PASS(?:ED)?[:\s].*|\S+ PASSED.*|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
         "test gateway::retries_on_429 ... ok",
     ),
     benign(
@@ -70,7 +70,7 @@ pub const BENIGN: &[Benign] = &[
     // What a reader is told about failures in general.
     benign(
         "benign.explanation",
-        r#"^[^:{]{0,120}\b(?:maps? to|(?:is|are|gets?) mapped to|can be (?:triggered|caused) by|(?:is|are) (?:only |always |also )?(?:returned|raised|thrown|sent|used|emitted|set|included|present) (?:when|if|for)|means (?:that|when|the|you|your|a|an|no|it)|stands for|(?:happens|occurs|appears) (?:when|if)|(?:tells|indicates to) the (?:client|caller|user)|we (?:return|respond with|reply with|send back|treat|map|retry))\b.*"#,
+        r#"^[^:{]{0,120}\b(?:maps? to|(?:is|are|gets?) mapped to|can be (?:triggered|caused) by|(?:is|are) (?:only |always |also )?(?:returned|raised|thrown|sent|used|emitted|set|included|present) (?:when|if|for)|means (?:that|when|the|you|your|a|an|no|it)|stands for|(?:happens|occurs|appears) (?:when|if)|(?:tells|indicates to) the (?:client|caller|user)|we (?:now |also )?(?:return|respond with|reply with|send back|treat|map|retry|mapped|treated|handled?|classify|classified|changed|switched))\b.*"#,
         "499 can be triggered by different paths",
     ),
     benign(
@@ -112,6 +112,26 @@ pub const BENIGN: &[Benign] = &[
         "benign.assertion",
         r"^\s*(?:await )?(?:\w+\.)+(?:strict_?equal|deep_?(?:strict_?)?equal|not_?equal|equals?|throws|rejects|match|same|include)\(.*|^\s*(?:await )?expect\(.*|^\s*assert(?:\.\w+)*(?:\(| ).*(?:==|\bis\b|\bin\b|,).*|^\s*(?:mock|stub|nock|when|patch|given|responses)\w*(?:\.\w+)*\(.*",
         "t.strictEqual(res.statusCode, 429)",
+    ),
+    benign(
+        "benign.one_line_function",
+        r"^\s*(?:async )?(?:def|fn|func|function) \w+\(.*\).*\b(?:raise|return|throw)\b.*",
+        "def on_timeout(self): raise TimeoutError(\"timed out\")",
+    ),
+    benign(
+        "benign.what_code_does",
+        r"^\s*(?:the|this|our) (?:function|method|client|library|sdk|middleware|wrapper|helper|code|class|hook|decorator|proxy) (?:also |only |always |now )?(?:retries|handles|catches|raises|throws|returns|wraps|maps|treats|ignores|logs|reports|swallows)\b[^:{]*$",
+        "The function retries on connection reset.",
+    ),
+    benign(
+        "benign.settings",
+        r#"^\s*(?:["']?[\w.-]*(?:timeout|retries|limit|backoff|attempts|interval|delay|concurrency|burst|rpm|tpm|ttl)["']?\s*[=:]\s*["']?[\d.]+[a-z]{0,3}["']?[,;]?\s*){2,}$"#,
+        "max_retries=3, timeout=60, rate_limit=500",
+    ),
+    benign(
+        "benign.contract",
+        r"^\s*(?:all )?\d{3} (?:responses?|errors?|replies) (?:shall|should|must|may|will|can)\b.*",
+        "429 responses shall include: Retry-After",
     ),
     benign(
         "benign.signal_list",
@@ -266,7 +286,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.talk",
-        r"^\s*(?:getting|seeing|hitting|facing|having) [^:{]*$|(?::\(|:\)|;\)|:D|👍|😊|🙏|😅)\s*$|^\s*(?:thanks|thank you|lgtm|same here|\+1|not sure|(?:this|that|it) (?:can|may|might|could|will) happen|randomly|periodically|sometimes|occasionally|after the|before the|in my case|it seems|it looks like|looks like|seems like|turns out|maybe|perhaps|i'd|i'll|i've|let's|we've|we'll)\b[^:{]*$",
+        r"^\s*(?:getting|seeing|hitting|facing|having) [^:{]*$|(?::\(|:\)|;\)|:D|👍|😊|🙏|😅)\s*$|\blooks good(?: to me)?\b[^{]*$|^\s*(?:thanks|thank you|lgtm|same here|\+1|not sure|(?:this|that|it) (?:can|may|might|could|will) happen|randomly|periodically|sometimes|occasionally|after the|before the|in my case|it seems|it looks like|looks like|seems like|turns out|maybe|perhaps|i'd|i'll|i've|let's|we've|we'll)\b[^:{]*$",
         "Set concurrency to 5, still hitting their rate limits :(",
     ),
     benign(

@@ -58,7 +58,8 @@ pub(super) fn is_code(lower: &[u8], span: &Range<usize>, anywhere: bool) -> bool
 
 /// Whether a code is given in brackets, as Connect does: `[unauthenticated] ...`.
 fn is_tag(lower: &[u8], span: &Range<usize>) -> bool {
-    lower[..span.start].ends_with(b": [") && lower[span.end..].starts_with(b"] ")
+    let before = &lower[..span.start];
+    (before == b"[" || before.ends_with(b" [")) && lower[span.end..].starts_with(b"] ")
 }
 
 /// Whether `before` ends in the name of a code field and its separator: `"code": "`, `code=`.

@@ -214,7 +214,12 @@ impl Runner<'_> {
                     let last = (at + *max as usize) as u32;
                     let nearest = self.words.partition_point(|word| (*word as usize) < at);
                     for word in self.words[nearest..].iter().take_while(|word| **word <= last) {
+                        let start = at;
                         let at = *word as usize;
+                        // A cause stands in one sentence.
+                        if at > start && is_next_sentence(&self.text[..at]) {
+                            break;
+                        }
                         if self.may_go_on(Some(next), at)
                             && let Some(end) = self.from(step + 1, at)
                         {
@@ -238,6 +243,11 @@ impl Runner<'_> {
         }
         fits && self.steps > 0
     }
+}
+
+/// Whether a text ends with a sentence, so that what follows is the next.
+fn is_next_sentence(before: &[u8]) -> bool {
+    matches!(before, [.., b'a'..=b'z' | b')' | b'"' | b'\'', b'.' | b'!' | b'?', b' '])
 }
 
 fn holds(look: Look, text: &[u8], at: usize) -> bool {

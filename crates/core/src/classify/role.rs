@@ -3,8 +3,8 @@
 //! A message names its cause and much besides: what came of it ("resulting in an empty response"),
 //! what may be behind it ("this may be due to a network issue"), what one could do about it ("or
 //! switch to another model"). And where it says why something happened ("interrupted due to a server
-//! error"), the reason is closer to the cause than what it explains. Whatever is said like that is
-//! said in passing: it counts, but less than a plain statement.
+//! error"), the reason is closer to the cause than what it explains; and what it denies ("no secrets
+//! found") did not happen. Whatever is said like that is said in passing: it counts, but less than a plain statement.
 
 use std::ops::Range;
 
@@ -65,14 +65,42 @@ const GUESSES: &[&str] = &[
 /// What announces the reason of what was said before it.
 const REASONS: &[&str] = &["as a result of ", "because ", "caused by ", "due to ", "owing to "];
 
+/// What a piece of advice begins with.
+const ADVICE: &[&str] = &[
+    "check your ",
+    "check the ",
+    "check that ",
+    "please check ",
+    "verify your ",
+    "verify that ",
+    "make sure ",
+    "ensure ",
+];
+
 const ASIDES_ALIKE: [(u8, u8); 26] = alike(ASIDES);
 const REASONS_ALIKE: [(u8, u8); 26] = alike(REASONS);
 
-/// Whether the words at `span` are said in passing; `words` are where those of the text begin.
-pub(super) fn is_in_passing(lower: &[u8], words: &[u32], span: &Range<usize>) -> bool {
+/// What part words play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// They say what happened.
+    Statement,
+    /// They say something else besides.
+    Aside,
+    /// They say what to do about it, which is said of many a failure.
+    Advice,
+}
+
+/// The part that the words at `span` play; `words` are where those of the text begin.
+pub(super) fn of(lower: &[u8], words: &[u32], span: &Range<usize>) -> Role {
+    if is_advice(&lower[span.clone()]) {
+        return Role::Advice;
+    }
     let (before, rest) = words.split_at(words.partition_point(|at| (*at as usize) < span.start));
     let behind = &rest[rest.partition_point(|at| (*at as usize) < span.end)..];
-    is_aside(lower, before, span.start) || is_explained(lower, behind, span.end)
+    let is_aside =
+        is_denied(lower, span.start) || is_aside(lower, before, span.start) || is_explained(lower, behind, span.end);
+    if is_aside { Role::Aside } else { Role::Statement }
 }
 
 fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
@@ -97,6 +125,18 @@ fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
 fn is_explained(lower: &[u8], behind: &[u32], end: usize) -> bool {
     let near = behind.iter().map(|at| *at as usize).take_while(|at| *at < end + REASON_BYTES);
     near.take_while(|at| !begins_sentence(lower, *at)).any(|at| says(&lower[at..], REASONS, &REASONS_ALIKE))
+}
+
+/// Whether the words tell what to do rather than what happened: "check your API key".
+fn is_advice(words: &[u8]) -> bool {
+    ADVICE.iter().any(|advice| words.starts_with(advice.as_bytes()))
+}
+
+/// Whether the word before denies them: "no secrets found".
+fn is_denied(lower: &[u8], start: usize) -> bool {
+    let Some(before) = lower[..start].strip_suffix(b" ") else { return false };
+    let word = before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    matches!(&before[before.len() - word..], b"no" | b"without" | b"never" | b"0")
 }
 
 /// Whether the text begins with one of the marks; `alike` says which of them begin with a letter.
@@ -133,28 +173,33 @@ mod tests {
     }
 
     #[test]
-    fn guesses_advice_consequences_and_what_is_explained_are_said_in_passing() {
+    fn guesses_advice_denials_consequences_and_what_is_explained_are_no_statements() {
         let table = [
-            ("runtime is down. this may be due to a network issue", "network issue", true),
-            ("too many requests. resulting in empty response.", "empty response", true),
-            ("your queue position is 3. please wait or switch to other models", "other models", true),
-            ("response was interrupted due to a server error", "interrupted", true),
-            ("response was interrupted due to a server error", "server error", false),
-            ("please try again later: model overloaded", "overloaded", false),
-            (r#"{"advice": "please wait", "error": "model overloaded"}"#, "overloaded", false),
-            ("slow down: please reduce your rate", "reduce", false),
-            ("busy, please try again. queue full", "queue full", false),
-            ("check failed", "failed", true),
-            ("it exited. this is often caused by: invalid key", "invalid key", true),
-            ("caused by: invalid key", "invalid key", false),
-            ("recheck failed", "failed", false),
-            ("model overloaded", "model", false),
+            ("runtime is down. this may be due to a network issue", "network issue", Role::Aside),
+            ("too many requests. resulting in empty response.", "empty response", Role::Aside),
+            ("your queue position is 3. please wait or switch to other models", "other models", Role::Aside),
+            ("response was interrupted due to a server error", "interrupted", Role::Aside),
+            ("response was interrupted due to a server error", "server error", Role::Statement),
+            ("please try again later: model overloaded", "overloaded", Role::Statement),
+            (r#"{"advice": "please wait", "error": "model overloaded"}"#, "overloaded", Role::Statement),
+            ("slow down: please reduce your rate", "reduce", Role::Statement),
+            ("busy, please try again. queue full", "queue full", Role::Statement),
+            ("check failed", "failed", Role::Aside),
+            ("it exited. this is often caused by: invalid key", "invalid key", Role::Aside),
+            ("caused by: invalid key", "invalid key", Role::Statement),
+            ("recheck failed", "failed", Role::Statement),
+            ("no reply. check your api key", "check your api key", Role::Advice),
+            ("the key is wrong", "key is wrong", Role::Statement),
+            ("no api key found in request", "api key found", Role::Aside),
+            ("api key found in request", "api key found", Role::Statement),
+            ("piano secrets found", "secrets found", Role::Statement),
+            ("model overloaded", "model", Role::Statement),
         ];
         for (text, words, expected) in table {
             let start = text.find(words).unwrap();
             let starts: Vec<u32> =
                 text.split(' ').map(|word| (word.as_ptr() as usize - text.as_ptr() as usize) as u32).collect();
-            assert_eq!(is_in_passing(text.as_bytes(), &starts, &(start..start + words.len())), expected, "{text}");
+            assert_eq!(of(text.as_bytes(), &starts, &(start..start + words.len())), expected, "{text}");
         }
     }
 }

@@ -159,6 +159,11 @@ pub(super) fn in_passing(precedence: u16) -> u16 {
     lower * 32 + (precedence % 32) / 3
 }
 
+/// The place of a match whose words are advice: behind any status, before nothing at all.
+pub(super) fn as_advice(precedence: u16) -> u16 {
+    (Weight::Hint as u16) * 32 + (precedence % 32) / 3
+}
+
 /// Which kind decides between two matches of one weight: the one that leaves the caller fewer
 /// choices comes first. An answer blocked for its content is not helped by money, a request
 /// that is too long is not helped by waiting, and a dead process says nothing about why.

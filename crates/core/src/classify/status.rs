@@ -129,6 +129,16 @@ const BEFORE: &[&str] = &[
     "returned a",
     "but was",
     "got status",
+    "status code of",
+    "status of",
+    "status code is",
+    "status was",
+    "with status",
+    "with code",
+    "with status code",
+    "ended in",
+    "answered with",
+    "answered",
     "responded with",
     "respond with",
     "responded",
@@ -192,20 +202,34 @@ pub(super) fn meaning(code: u16) -> Option<(FailureKind, &'static str)> {
     }
 }
 
-/// The innermost status of a failure that a text states, and where it stands.
+/// The innermost status of a failure that a text states, and where it stands. One that is put in words lies
+/// deeper than the value of a field around it: `{"message":"failed with status code 429","code":500}`.
 pub(super) fn stated(lower: &[u8]) -> Option<(u16, usize)> {
+    let mut field = None;
     // The innermost stands last, and few bytes can begin one.
-    memchr::memrchr2_iter(b'4', b'5', lower).find_map(|at| {
-        let (before, number) = lower.split_at(at);
-        let [first, second, third, after @ ..] = number else { return None };
-        let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
-        let stands_alone = !is_digit(before.last()) && !is_digit(after.first());
-        if !stands_alone || !second.is_ascii_digit() || !third.is_ascii_digit() {
-            return None;
-        }
-        let code = [first, second, third].iter().fold(0, |code, digit| code * 10 + u16::from(**digit - b'0'));
-        is_status(code, before, after).then_some((code, at))
-    })
+    memchr::memrchr2_iter(b'4', b'5', lower)
+        .find_map(|at| {
+            let (before, number) = lower.split_at(at);
+            let [first, second, third, after @ ..] = number else { return None };
+            let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+            let stands_alone = !is_digit(before.last()) && !is_digit(after.first());
+            if !stands_alone || !second.is_ascii_digit() || !third.is_ascii_digit() {
+                return None;
+            }
+            let code = [first, second, third].iter().fold(0, |code, digit| code * 10 + u16::from(**digit - b'0'));
+            let stated = is_status(code, before, after).then_some((code, at))?;
+            if is_field(before) {
+                field.get_or_insert(stated);
+                return None;
+            }
+            Some(stated)
+        })
+        .or(field)
+}
+
+/// Whether a number here is the value of a field: `"code":500`.
+fn is_field(before: &[u8]) -> bool {
+    matches!(before, [.., b'"' | b'\'', b':'] | [.., b'"' | b'\'', b':', b' '] | [.., b'"' | b'\'', b':', b'"'])
 }
 
 fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {
@@ -226,6 +250,10 @@ fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {
     }
     if UNITS.iter().any(|unit| starts(rest, unit) && !rest.get(unit.len()).is_some_and(u8::is_ascii_alphanumeric)) {
         return false;
+    }
+    // A column of a log: "| 500 |".
+    if before.ends_with(b"| ") && after.starts_with(b" |") {
+        return true;
     }
     let ends_text = after.iter().all(|byte| b" .!)".contains(byte));
     let last_words = &before[before.len().saturating_sub(60)..];
@@ -286,6 +314,10 @@ mod tests {
             ("badrequesterror: 400 status code (no body)", Some(400)),
             ("expected status code 200 but was 400", Some(400)),
             ("failed to fetch image: 402", Some(402)),
+            (r#"{"message":"failed with status code 429","code":500}"#, Some(429)),
+            (r#"{"message":"failed","status":"502","code":503}"#, Some(503)),
+            ("the response has a status code of 503", Some(503)),
+            ("[gin] 2024/04/25 | 500 | 570.2us | post", Some(500)),
             ("failed to read line: 402 of main.rs", None),
             ("items: 402", None),
             ("serving http on 127.0.0.1 port 28429", None),

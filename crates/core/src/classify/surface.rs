@@ -1,4 +1,5 @@
-//! What the surface alone says, where no rule knows the words.
+//! What the surface says: alone, where no rule knows the words, and against the words, where it rules out
+//! what they sound like.
 //!
 //! A caller that hands in a transport error, a stream that broke or the last words of a process
 //! has told us something already. It weighs least of all, and not at all where the text looks
@@ -62,6 +63,66 @@ const TERMINAL: &[&str] = &[
     "status = finished",
 ];
 
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kinds(u32);
+
+impl Kinds {
+    const fn of(kinds: &[FailureKind]) -> Self {
+        let mut bits = 0;
+        let mut index = 0;
+        while index < kinds.len() {
+            bits |= 1 << kinds[index] as u32;
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    #[inline]
+    pub(super) fn has(self, kind: FailureKind) -> bool {
+        self.0 >> kind as u32 & 1 != 0
+    }
+}
+
+/// Whoever refused a request was reached, lives, and has said all there was to say.
+const NOT_REFUSED: Kinds = Kinds::of(&[
+    FailureKind::NetworkTransient,
+    FailureKind::NetworkPermanent,
+    FailureKind::StreamInterrupted,
+    FailureKind::ProcessDied,
+    FailureKind::Unknown,
+]);
+/// Whoever failed was not stopped by its caller, and did answer.
+const NOT_FAILED: Kinds = Kinds::of(&[FailureKind::Cancelled, FailureKind::StreamInterrupted, FailureKind::Unknown]);
+/// Whoever says that the time is up was reached, and knows what it waited for.
+const NOT_IN_TIME: Kinds = Kinds::of(&[
+    FailureKind::NetworkTransient,
+    FailureKind::NetworkPermanent,
+    FailureKind::StreamInterrupted,
+    FailureKind::Cancelled,
+    FailureKind::Unknown,
+]);
+/// Nobody has read a request that was never delivered.
+const NOT_DELIVERED: Kinds = Kinds::of(&[
+    FailureKind::ContentFilter,
+    FailureKind::ContextLimit,
+    FailureKind::ModelUnavailable,
+    FailureKind::QuotaExhausted,
+    FailureKind::StateLost,
+]);
+
+/// The kinds that the evidence rules out, whatever its words sound like. `status` is the response's or one
+/// that the text states.
+pub(super) fn ruled_out(evidence: &Evidence<'_>, status: Option<u16>) -> Kinds {
+    match (evidence.surface, evidence.status) {
+        (Surface::Http, Some(408 | 504 | 522 | 524)) => NOT_IN_TIME,
+        (Surface::Http, Some(400..=498)) => NOT_REFUSED,
+        (Surface::Http, Some(500..=599)) => NOT_FAILED,
+        (Surface::Network, None) if status.is_none() => NOT_DELIVERED,
+        _ => Kinds::default(),
+    }
+}
+
 /// The kind that the surface stands for, and the rule's name. `lower` is what benign lines left.
 pub(super) fn meaning(evidence: &Evidence<'_>, lower: &[u8]) -> Option<(FailureKind, &'static str)> {
     let says = |words: &[&str]| words.iter().any(|word| memchr::memmem::find(lower, word.as_bytes()).is_some());
@@ -108,6 +169,23 @@ mod tests {
         assert_eq!(rule(Surface::Stream, "data: {\"delta\":\"a\"}\n\ndata: {\"delta\":\"b\"}"), "surface.stream");
         assert_eq!(rule(Surface::Process, "[FATAL quux] gave up"), "surface.process");
         assert_eq!(rule(Surface::Text, "quux 17"), "none");
+    }
+
+    #[test]
+    fn words_cannot_mean_what_the_evidence_rules_out() {
+        let kind = |surface, status, body| {
+            let evidence = Evidence { surface, status, ..Evidence::text(body) };
+            Classifier::builtin().classify(&evidence).kind
+        };
+        let invalid_url = "Invalid URL (POST /v1/chat/completion)";
+        assert_eq!(kind(Surface::Http, Some(404), invalid_url), FailureKind::InvalidRequest);
+        assert_eq!(kind(Surface::Network, None, invalid_url), FailureKind::NetworkPermanent);
+        let disk = "could not extend file: No space left on device";
+        assert_eq!(kind(Surface::Http, Some(500), disk), FailureKind::ServerError);
+        assert_eq!(kind(Surface::Text, None, disk), FailureKind::Unknown);
+        assert_eq!(kind(Surface::Http, Some(424), "Server error: CANCELLED"), FailureKind::Cancelled);
+        assert_eq!(kind(Surface::Http, Some(500), "Server error: CANCELLED"), FailureKind::ServerError);
+        assert_eq!(kind(Surface::Network, None, "session not found: read ECONNRESET"), FailureKind::NetworkTransient);
     }
 
     #[test]

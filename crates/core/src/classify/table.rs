@@ -9,8 +9,9 @@ use std::ops::Range;
 use super::code::{Codes, is_code};
 use super::index::Index;
 use super::phrase::Phrase;
-use super::role;
+use super::role::{self, Role};
 use super::rule::{self, Rule, Weight};
+use super::surface::Kinds;
 use super::text::Text;
 use super::wait::{WAITS, Wait};
 use super::words::Words;
@@ -34,6 +35,15 @@ pub(super) struct Table {
     /// All other phrases.
     classes: Index,
     waits: Index,
+}
+
+/// What is known of a failure before its text is searched.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known {
+    /// The HTTP status.
+    pub(super) status: Option<u16>,
+    /// What it cannot be.
+    pub(super) ruled_out: Kinds,
 }
 
 /// What was found in a text.
@@ -78,24 +88,28 @@ impl Table {
     }
 
     /// Reads `text` and returns what outranks everything else in it.
-    pub(super) fn search(&self, text: &Text, status: Option<u16>) -> Found {
-        let found = self.search_with(text, status, |_| false);
+    pub(super) fn search(&self, text: &Text, known: Known) -> Found {
+        let found = self.search_with(text, known, |_| Role::Statement);
         // No match weighs more than its rule: only where the best one turns out to weigh less can
         // another decide, and only then is every match looked at twice.
-        let in_passing = |span: &Range<usize>| role::is_in_passing(&text.lower, found.words.starts(), span);
-        if found.best.as_ref().is_some_and(|best| in_passing(&best.span)) {
-            return self.search_with(text, status, in_passing);
+        let role = |span: &Range<usize>| role::of(&text.lower, found.words.starts(), span);
+        if found.best.as_ref().is_some_and(|best| role(&best.span) != Role::Statement) {
+            return self.search_with(text, known, role);
         }
         found
     }
 
-    fn search_with(&self, text: &Text, status: Option<u16>, in_passing: impl Fn(&Range<usize>) -> bool) -> Found {
+    fn search_with(&self, text: &Text, known: Known, role: impl Fn(&Range<usize>) -> Role) -> Found {
         let mut words = Words::new();
         let mut best = None;
         let mut best_rank = 0;
         let mut offer = |index: u16, span: Range<usize>, best_rank: u32| {
             let plain = (self.ranks[usize::from(index)] >> 16) as u16;
-            let precedence = if in_passing(&span) { rule::in_passing(plain) } else { plain };
+            let precedence = match role(&span) {
+                Role::Statement => plain,
+                Role::Aside => rule::in_passing(plain),
+                Role::Advice => rule::as_advice(plain),
+            };
             let rank = rank(precedence, usize::from(index));
             if rank > best_rank {
                 best = Some(Match { rule: self.rules[usize::from(index)], span, precedence });
@@ -106,14 +120,14 @@ impl Table {
         let code = |word: Range<usize>, shaped| {
             self.codes.find(text, &word, shaped, |rule, anywhere| {
                 let may_be_best = self.ranks[usize::from(rule)] > best_rank;
-                if may_be_best && self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
+                if may_be_best && self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
                     best_rank = offer(rule, word.clone(), best_rank);
                 }
             });
         };
         words.read(text, |at, head| candidates.add(at, head), code);
         let mut phrase = |rule, phrase: &Phrase, at, best_rank| {
-            let end = if self.holds(rule, status) { phrase.end(&text.lower, words.starts(), at) } else { None };
+            let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
             end.map_or(best_rank, |end| offer(rule, at..end, best_rank))
         };
         let best_rank = self.causes.find(text, &words, &candidates, best_rank, &mut phrase);
@@ -125,7 +139,7 @@ impl Table {
     }
 
     /// Every rule that matches, and where: to see what the one that decided was preferred to.
-    pub(super) fn matches(&self, text: &Text, status: Option<u16>) -> Vec<(&'static Rule, Range<usize>)> {
+    pub(super) fn matches(&self, text: &Text, known: Known) -> Vec<(&'static Rule, Range<usize>)> {
         let mut matches = Vec::new();
         let mut words = Words::new();
         words.read(
@@ -133,7 +147,7 @@ impl Table {
             |_, _| {},
             |word, shaped| {
                 self.codes.find(text, &word, shaped, |rule, anywhere| {
-                    if self.holds(rule, status) && is_code(&text.lower, &word, anywhere) {
+                    if self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
                         matches.push((self.rules[usize::from(rule)], word.clone()));
                     }
                 });
@@ -141,7 +155,7 @@ impl Table {
         );
         for phrases in [&self.causes, &self.classes] {
             phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, at, _| {
-                let end = if self.holds(rule, status) { phrase.end(&text.lower, words.starts(), at) } else { None };
+                let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
                 matches.extend(end.map(|end| (self.rules[usize::from(rule)], at..end)));
                 0
             });
@@ -166,9 +180,11 @@ impl Table {
     }
 
     #[inline]
-    fn holds(&self, rule: u16, status: Option<u16>) -> bool {
-        let statuses = self.statuses[usize::from(rule)];
-        statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status))
+    fn holds(&self, rule: u16, known: Known) -> bool {
+        let rule = usize::from(rule);
+        let statuses = self.statuses[rule];
+        (statuses.is_empty() || known.status.is_some_and(|status| statuses.contains(&status)))
+            && !known.ruled_out.has(self.rules[rule].kind)
     }
 }
 

@@ -119,4 +119,9 @@ pub(super) const RULES: &[Rule] = &[
         .class()
         .code(&["DependencyFailedException", "BadGatewayException"])
         .example("An error occurred (DependencyFailedException) when calling the InvokeAgent operation"),
+    // An event inside a stream: its cause, not the end of the stream.
+    rule("bedrock.model_timeout", Timeout)
+        .decisive()
+        .text(&["modeltimeoutexception"])
+        .example(r#"{"modelTimeoutException":{"message":"x"}}"#),
 ];

@@ -313,7 +313,6 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"status_code\S{0,2} ?(?:1004|2049)\b"])
         .example(r#"{"base_resp":{"status_code":2049,"status_msg":"x"}}"#),
     rule("minimax.codes_server", ServerError)
-        .class()
         .text(&[r"status_code\S{0,2} ?(?:1000|1013|1024|1033)\b"])
         .example(r#"{"base_resp":{"status_code":1013,"status_msg":"x"}}"#),
     rule("minimax.codes_context", ContextLimit)

@@ -1,7 +1,7 @@
 //! Cloudflare pages and bot walls of other networks.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::{AuthError, Overloaded, QuotaExhausted, ServerError, Timeout};
+use crate::kind::FailureKind::{AuthError, NetworkPermanent, Overloaded, QuotaExhausted, ServerError, Timeout};
 
 pub(super) const RULES: &[Rule] = &[
     rule("cloudflare.bot_wall", AuthError)
@@ -48,4 +48,10 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&["daily free allocation of"])
         .example("you have used up your daily free allocation of 10,000 neurons"),
+    // The status says more than the words: the origin's certificate or protocol does not fit.
+    rule("cloudflare.origin_tls", NetworkPermanent)
+        .decisive()
+        .status(&[525, 526])
+        .text(&[r"\bssl handshake failed\b", r"\binvalid ssl certificate\b", r"\berror code:? 52[56]\b"])
+        .example("SSL handshake failed Error code 525"),
 ];

@@ -11,6 +11,9 @@ pub(super) const RULES: &[Rule] = &[
     rule("curl.resolve", NetworkPermanent)
         .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:5|6)\b"])
         .code(&[
+            "COULDNT_RESOLVE_HOST",
+            "COULDNT_RESOLVE_PROXY",
+
             "CURLE_COULDNT_RESOLVE_HOST",
             "CURLE_COULDNT_RESOLVE_PROXY",
         ])
@@ -19,6 +22,9 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:1|3|4|8|43|49|96)\b"])
         .code(&[
+            "UNSUPPORTED_PROTOCOL",
+            "URL_MALFORMAT",
+
             "CURLE_URL_MALFORMAT",
             "CURLE_UNSUPPORTED_PROTOCOL",
         ])
@@ -26,6 +32,9 @@ pub(super) const RULES: &[Rule] = &[
     connection("curl.connect", NetworkTransient)
         .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:7|45|52|55|89|95)\b"])
         .code(&[
+            "COULDNT_CONNECT",
+            "GOT_NOTHING",
+
             "CURLE_COULDNT_CONNECT",
             "CURLE_GOT_NOTHING",
             "CURLE_SEND_ERROR",
@@ -39,6 +48,8 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:18)\b"])
         .code(&[
+            "PARTIAL_FILE",
+
             "CURLE_PARTIAL_FILE",
         ])
         .example("curl: (18) transfer closed with 970 bytes remaining to read"),
@@ -49,6 +60,8 @@ pub(super) const RULES: &[Rule] = &[
     connection("curl.timeout", Timeout)
         .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:28)\b"])
         .code(&[
+            "OPERATION_TIMEDOUT",
+
             "CURLE_OPERATION_TIMEDOUT",
             "CURLE_OPERATION_TIMEOUTED",
         ])
@@ -68,6 +81,8 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:51|58|60|66|77|80|82|83|90|91)\b"])
         .code(&[
+            "PEER_FAILED_VERIFICATION",
+
             "CURLE_PEER_FAILED_VERIFICATION",
             "CURLE_SSL_CACERT",
             "CURLE_SSL_CERTPROBLEM",

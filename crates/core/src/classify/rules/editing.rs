@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("editing.code", BadOutput)
         .decisive()
         .text(&[
-            r"\b(?:code|action|tool|json|answer) (?:snippet|blob|block|call)\b~\b(?:is invalid|invalid|not found|was not found|missing|malformed|could not be (?:parsed|found))\b",
+            r"\b(?:code|action|tool|json|answer) (?:snippet|blob|block|call)\b[^:]{0,50}\b(?:is invalid|invalid|not found|was not found|missing|malformed|could not be (?:parsed|found))\b",
             r"\b(?:regex|pattern)\b~\bwas not found in (?:it|the (?:answer|response|output|text|code))\b",
             r"\bcode parsing failed\b|\berror in code parsing\b",
         ])

@@ -3,7 +3,8 @@
 use crate::classify::rule::{Rule, connection, rule};
 use crate::evidence::Surface;
 use crate::kind::FailureKind::{
-    BadOutput, Cancelled, NetworkPermanent, NetworkTransient, ProcessDied, StreamInterrupted, Timeout, Unknown,
+    BadOutput, Cancelled, InvalidRequest, NetworkPermanent, NetworkTransient, ProcessDied, StreamInterrupted, Timeout,
+    Unknown,
 };
 
 pub(super) const RULES: &[Rule] = &[
@@ -103,4 +104,12 @@ pub(super) const RULES: &[Rule] = &[
         .hint()
         .code(&["HttpClientErrorException", "HttpServerErrorException"])
         .example("HttpClientErrorException"),
+    // What `java.net.URL` says of a 404.
+    rule("java.missing_page", InvalidRequest)
+        .text(&[r"\bfilenotfoundexception: https?://"])
+        .example("java.io.FileNotFoundException: http://127.0.0.1:8080/v1"),
+    rule("java.unresolved", NetworkPermanent)
+        .decisive()
+        .code(&["UnresolvedAddressException"])
+        .example("java.nio.channels.UnresolvedAddressException"),
 ];

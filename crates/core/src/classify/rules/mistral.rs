@@ -1,10 +1,10 @@
 //! Mistral.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::{ContextLimit, InvalidRequest, ModelUnavailable, RateLimit};
+use crate::kind::FailureKind::{ContextLimit, InvalidRequest, ModelUnavailable, Overloaded, RateLimit};
 
 pub(super) const RULES: &[Rule] = &[
-    rule("mistral.capacity", RateLimit)
+    rule("mistral.capacity", Overloaded)
         .decisive()
         .text(&["service tier capacity exceeded"])
         .example("Service tier capacity exceeded for this model."),

@@ -1,6 +1,7 @@
 //! Node: undici, node-fetch, axios, got, and net errors of Chromium and Electron.
 
 use crate::classify::rule::{Rule, connection, rule};
+use crate::evidence::Surface;
 use crate::kind::FailureKind::{
     BadOutput, Cancelled, NetworkPermanent, NetworkTransient, ProcessDied, StreamInterrupted, Timeout, Unknown,
 };
@@ -34,6 +35,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"\bterminated\b~\bund_err_socket\b", r"typeerror: terminated\b", r"error \(terminated\)"])
         .example("TypeError: terminated"),
     rule("node.premature_close", StreamInterrupted)
+        .on(Surface::Network, NetworkTransient)
         .code(&[
             "ERR_STREAM_PREMATURE_CLOSE",
             "ERR_HTTP2_STREAM_CANCEL",
@@ -195,4 +197,9 @@ pub(super) const RULES: &[Rule] = &[
         .code(&["connResetException"])
         .example("Error: aborted at connResetException (node:internal/errors:720:14)"),
     rule("chromium.aborted", Cancelled).class().code(&["ERR_ABORTED"]).example("net::ERR_ABORTED"),
+    // What Node says when a response broke off: the socket's code tells it from a caller who gave up.
+    connection("node.aborted_socket", NetworkTransient)
+        .decisive()
+        .text(&[r"\baborted\b~\bcode: ?['\x22]econnreset\b"])
+        .example("Error: aborted { code: 'ECONNRESET' }"),
 ];

@@ -44,5 +44,5 @@ pub(super) const RULES: &[Rule] = &[
     rule("ollama.upgrade", QuotaExhausted)
         .window()
         .text(&["reached your (?:hourly|weekly|session) usage limit"])
-        .example("you have reached your hourly usage limit, please upgrade to continue"),
+        .example("you have reached your weekly usage limit, please upgrade to continue"),
 ];

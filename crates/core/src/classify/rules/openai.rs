@@ -54,8 +54,8 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"\bramp up\b", "reduce your request rate"])
         .example("Slow Down: please reduce your request rate and ramp up"),
     rule("openai.current_quota", QuotaExhausted)
-        .text(&["check your plan and billing"])
-        .example("You exceeded your current quota, please check your plan and billing details."),
+        .text(&["plan and billing details"])
+        .example("Please check your plan and billing details."),
     rule("openai.usage_not_included", QuotaExhausted)
         .window()
         .text(&["hit your (?:chatgpt |codex |team |plus )?usage limit"])

@@ -139,6 +139,11 @@ pub(super) const RULES: &[Rule] = &[
         .example("Aborted (core dumped)"),
     rule("process.killed", ProcessDied)
         .text(&[
+            r"\bcode=(?:killed|dumped)\b",
+            r"\bcode=exited,? status=[1-9]\d{0,2}\b",
+            r"\bstatus=[1-9]\d{0,2}/[a-z]{2,12}\b",
+            r"\b(?:runner|worker|engine|executor|kernel|interpreter|subprocess|daemon|scheduler|detokenizer)\b(?: \S{1,40})? (?:has |was |is |got |unexpectedly )?(?:disconnected|went away|vanished|lost|disappeared|hung up)\b",
+
             r"\bnot be restarted\b",
             r"\bserver got closed\b",
             r"\bfatal state\b",
@@ -146,8 +151,6 @@ pub(super) const RULES: &[Rule] = &[
             r"\bworker timeout \(pid",
             r"\bstart request repeated too quickly\b",
             r"\bexited too quickly\b",
-            r"\bcode=(?:killed|dumped|exited)\b",
-            r"\bstatus=\d{1,3}/[a-z]{2,12}\b",
 
             r"line \d{1,6}: \d{1,8} (?:killed|terminated|aborted|hangup)\b",
             "zsh: (?:killed|terminated|abort)",
@@ -406,4 +409,13 @@ pub(super) const RULES: &[Rule] = &[
             r"\bunhandled cuda error\b",
         ])
         .example("free(): double free detected in tcache 2"),
+    rule("process.vanished", ProcessDied)
+        .decisive()
+        .text(&[
+            r"\bfatal python error\b",
+            r"\b(?:chrome|firefox|browser|chromium|safari|msedge) (?:is |was )?not reachable\b",
+            r"\b(?:chrome|firefox|browser|chromium) (?:has |was |is )?(?:crashed|disconnected|failed to start)\b",
+            r"\bexecutable (?:doesn't|does not) exist\b",
+r"\bfork\b[^a-z]{1,4}(?:retry: )?(?:resource temporarily unavailable|cannot allocate memory|no child)", r"\b(?:gpu|browser|renderer|worker|child|helper|main) process (?:was|is|has been|got) (?:lost|gone|unresponsive)\b"])
+        .example("Message: chrome not reachable"),
 ];

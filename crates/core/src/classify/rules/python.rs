@@ -157,4 +157,9 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&["database is locked"])
         .example("sqlite3.OperationalError: database is locked"),
+    // pip and urllib3 call every failed attempt a broken connection.
+    rule("python.broken_attempt", NetworkTransient)
+        .decisive()
+        .text(&[r"\bconnection broken by '(?:newconnection|connecttimeout|protocol)error"])
+        .example("Retrying after connection broken by 'NewConnectionError: Network is unreachable'"),
 ];

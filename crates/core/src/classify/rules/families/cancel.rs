@@ -39,6 +39,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("request canceled by user"),
     rule("cancel.words", Cancelled)
         .text(&[
+            r"\buser requested (?:an? |the )?(?:cancell?ation|abort|stop|interrupt)",
+
+            r"\b(?:because|as|after|since|when) you (?:pressed|hit|clicked|cancell?ed|stopped|interrupted|aborted|declined|rejected|closed)\b",
+
             r"\bsignal: interrupt\b",
 
             "^(?:error: )?(?:cancell?ed|aborted!?|interrupted)[.!]?$",

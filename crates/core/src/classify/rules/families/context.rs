@@ -48,6 +48,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.too_long", ContextLimit)
         .decisive()
         .text(&[
+            r"\btoo many (?:input |prompt |total )tokens(?:$|[^ ]| [a-oq-z]| p[^e])",
+            r"\bn_ctx\b",
+            r"\bexceeds? the (?:length|size) limit for (?:this|the|your) (?:chat|conversation|model|thread)\b",
+            r"\b(?:history|conversation|prompt|transcript|messages?|chat) (?:\S{1,14} )?(?:no longer fits?|do(?:es)? not fit|doesn't fit|won't fit|cannot fit|can't fit)\b",
+
             r"\bmax(?:imum)? size: \d{1,9} tokens",
             r"\b(?:request|body) too large for [\w.:/-]{1,60} model\b",
             r"\b(?:prompt|input|message|request|text) (?:has|have|had|contains?|is|of) (?:\S{1,20} ){0,3}\d{3,9} tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b",
@@ -66,7 +71,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btokens?\)?~(?:exceeds|greater than|more than|larger than) (?:\S{1,20} ){0,6}\(?\d{3,9}\b",
             r"\btokens?\)? ?> ?\d{3,9}\b",
             r"must (?:have|be|contain) (?:less|fewer|shorter) than \d{2,9} tokens",
-            r"\btoo many (?:input |prompt |total )tokens\b",
             r"\btoo many tokens (?:in|for) (?:the |your |this )?(?:prompt|input|request|context|model|message)",
             r"\bmaximum (?:prompt|input|sequence) length\b~(?:exceed|is \d|of \d)",
             r"\bexpected maxlength: \d{1,9}, actual: \d",
@@ -75,6 +79,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:body|message|detail|error|reason)[\x22']?: ?[\x22']?request (?:is |was )?too long\b",
         ])
         .not(&[
+            "Too many input tokens per minute for this key",
+
             "The maximum tokens you requested exceed the model limit of 4096.",
             "Tokens per minute limit exceeded - too many tokens processed.",
         ])
@@ -113,6 +119,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\bcontext (?:is )?(?:low|nearly full|almost full)\b",
+            r"\bcontext left\b~\b0%",
+
+            r"\bhit (?:a|the|its) (?:token|context) limit\b",
+            r"\bexhausted (?:the )?context window\b",
+            r"\binput token limit is \d",
+
             r"\bkv cache slot\b",
             r"\btoken count\b~\b(?:over|above|exceeds|beyond|greater)\b",
             r"\bover (?:the |its )?(?:context )?window\b",

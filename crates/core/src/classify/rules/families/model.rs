@@ -1,7 +1,7 @@
 //! This model or deployment is not to be had here.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::ModelUnavailable;
+use crate::kind::FailureKind::{ModelUnavailable, ServerError};
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.code", ModelUnavailable)
@@ -76,7 +76,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmodel not exists?\b",
             r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b",
             r"\bnot found~\bmodels? (?:list|registry|catalog)",
-            r"\bmodels?\b(?:[^.;{}]|\.\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
+            r"\bmodels?\b(?: resource| name| id| version)?:?(?:[^.;:{}]|[.:]\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
             r"\bmodels?/[\w.:@-]{1,80} (?:is |was )?not found",
             r"\b(?:unknown|no such|unrecognized|nonexistent|non-existent|invalid|unsupported) model\b(?:[: ]|$)",
             r"\binvalid model (?:name|id|identifier|specified|argument)",
@@ -108,7 +108,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.unavailable", ModelUnavailable)
         .decisive()
         .text(&[
-            r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: ['\x22`(\[]?[\w./:@-]{1,80}['\x22`)\]]?)? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
+            r"\bmodel (?:is |are )?only available (?:on|to|for|with|in|through|via)\b",
+
+            r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: (?:['\x22`(\[][\w./:@ -]{1,80}['\x22`)\]]|[\w./:@-]{0,60}[0-9./:@-][\w./:@-]{0,60}))? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
             r"\bmodel\b(?:[^.;]|\.\S){0,90}\b(?:has been|was|is) (?:deprecated|retired|decommissioned|discontinued|shut down|removed|sunset|turned off)",
             r"\b(?:has|have) reached (?:its |their |the )?end of (?:its )?life",
             r"\bno (?:available |healthy |active |allowed )?(?:providers?|endpoints?|channels?|distributors?|instances?|backends?|routes?|upstreams?|accounts?)\b(?: is| are)?~\bmodel\b",
@@ -122,6 +124,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\baccess to \S{3,60} is not (?:yet )?enabled\b",
+
+            r"\b(?:isn't|is not|not yet|not) available (?:for|to|on|under|with) (?:your|this) (?:account|plan|organi[sz]ation|project|workspace|tier|subscription|key|user)\b",
+            r"\b(?:no|find a|find any|found no) providers?\b~\b(?:serv|host|support|offer|for (?:the |this )?model)",
+
             r"\bno default (?:\S{1,12} )?model\b",
 
             r"\bmodel\b~\bgated\b",
@@ -192,4 +199,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno model provider (?:is |was )?configured\b",
         ])
         .example("lora adapter foo not loaded"),
+    // Whoever serves the model is down; the model is not gone.
+    rule("model.provider_down", ServerError)
+        .decisive()
+        .text(&[r"\bmodel (?:provider|server|service|backend|host|endpoint) (?:is |was |are )?(?:currently |temporarily )?(?:unavailable|down|offline|not responding|unreachable)\b"])
+        .example("Model provider is currently unavailable"),
+    rule("model.only_allowed", ModelUnavailable)
+        .decisive()
+        .text(&[
+            r"\bno 'model_name' with this string\b",
+r"\bonly\b~\ballowed now, your model\b", r"\b(?:invalid|unknown|unrecognized) or (?:unavailable|unsupported|disabled) model\b"])
+        .example("Only foo allowed now, your model bar"),
 ];

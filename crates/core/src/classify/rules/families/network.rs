@@ -131,6 +131,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.certificate", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\btrust anchor\b~\bnot found\b",
+
             r"\btls_alert\b~\b(?:unknown_ca|bad_certificate|handshake_failure|certificate_\w{4,12}|hostname_check_failed)\b",
             r"\bhostname_check_failed\b",
             r"\bcannot validate certificate\b",
@@ -155,6 +157,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.tls_mismatch", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\bunsupported or unrecognized ssl message\b",
+
             r"\b(?:do not|don't) (?:possess|share|have) a common (?:algorithm|cipher|protocol)",
             r"\bno (?:common|shared|mutual) (?:algorithm|cipher|protocol|encryption)",
             r"\bunexpected tls packet\b",
@@ -262,13 +266,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("network.connect", NetworkTransient)
         .class()
         .text(&[
+            r"\bfail(?:ed|ure)? (?:in |while |when )?connecting to\b",
+
             r"\bconnect failed\b",
             r"\bconnection to \S{1,80} (?:was |has been )?(?:lost|closed|dropped|failed|refused)\b",
             r"\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:connect|reach|establish|open|communicate|contact)\b",
             r"\b(?:error|failure|failed|trouble|problem) (?:while |when )?(?:connecting|establishing|sending request|opening connection|communicating)\b",
             r"\bfetch failed\b",
             r"\bfailed to fetch\b",
-            r"\berror sending\b",
+            r"\berror sending (?:the |your |a |an )?(?:\S{1,12} )?(?:request|data|query|command|packet|bytes|body)\b|\berror sending$",
             r"\bnetworkerror when attempting\b",
             r"\bnetwork request failed\b",
             r"\bload failed\b$",
@@ -472,4 +478,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bdial unix \S{1,90}: connect: (?:no such file|connection refused|permission)",
         ])
         .example("kafka: client has run out of available brokers to talk to"),
+    connection("network.before_data", NetworkTransient)
+        .decisive()
+        .text(&[r"\b(?:closed|reset|dropped|ended|lost|terminated|aborted|disconnected) (?:\S{1,20} ){0,2}?before (?:any |the |a )?(?:data|bytes?|anything|content|payload|full header|headers?) (?:was|were|is|had been|could be|has been)? ?(?:received|sent|read|arrived|returned)\b"])
+        .example("Connection was closed before any data was received"),
+    rule("network.secure_channel", NetworkPermanent)
+        .decisive()
+        .text(&[r"\b(?:could not|cannot|can't|unable to|failed to) (?:create|establish|negotiate|set up) (?:an? |the )?(?:ssl/tls|ssl|tls|secure) (?:secure )?(?:channel|context)\b"])
+        .example("The request was aborted: Could not create SSL/TLS secure channel."),
 ];

@@ -7,6 +7,8 @@ use crate::kind::FailureKind::{BadOutput, InvalidRequest};
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.json", BadOutput)
         .text(&[
+            r"\bdid not match any variant\b",
+
             r"\bunrecognized token\b",
             r"\bexpected begin_\w{4,8} but was\b",
             r"(?:unserializable|undecodable|unreadable|unparse?able) ?(?:response|output|answer|body|reply)\b",
@@ -184,6 +186,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("tool call validation failed: parameters for tool x did not match schema"),
     rule("output.empty", BadOutput)
         .text(&[
+            r"\bno (?:response|answer|reply|output|text|content) was (?:returned|generated|produced|received|given)\b",
+
             r"\bno assistant messages?\b",
             r"\b(?:did not|didn't|does not|doesn't|failed to) (?:provide|return|produce) (?:any |a |an )?(?:\S{1,14} ){0,2}(?:assistant messages?|content|text|choices|candidates|completion)\b",
 
@@ -196,7 +200,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:response|completion|model|candidate|provider|llm|api)\b~\b(?:was|is|returned|contained|contains|has|had|with|produced) (?:an )?(?:empty|no (?:content|choices|candidates|text|output|parts|message))\b",
             r"\bmodel (?:returned|output|produced) (?:nothing|no)\b",
             "has no attribute '(?:choices|content|candidates|message|delta|text|usage)'",
-            r"\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
             r"\bresponse\.(?:text|parts|candidates)\b~\b(?:requires|only works|none were returned|empty)",
             r"\bno_?content\b",
         ])
@@ -256,6 +259,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.absent_field", BadOutput)
         .hint()
         .text(&[
+            r"\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
+
             r"\blast message was not an assistant message\b",
 
             r"\bexpected string or bytes-like object\b",
@@ -271,6 +276,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\b(?:didn't|did not|doesn't|does not) (?:contain|include|have|hold) (?:any |a |an |the )?(?:valid |parseable )?(?:json|yaml|xml|tool calls?|code block|function call|structured|choices|answer|content)\b",
+
             r"\bno (?:response|answer|reply|output|content|text|message) (?:was |were )?(?:found|present|available|extracted)\b",
 
             r"\bunpars(?:e|ea)?able\b",
@@ -353,7 +360,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\barguments (?:for|of|to) (?:tool|function)\b~\b(?:invalid|malformed|not valid|failed|missing)\b",
             r"\bmissing 'action:?'",
             r"\bwithout a current (?:message|block|content|tool|response)\b",
-            r"\b(?:did not|didn't|does not|doesn't|failed to|never) (?:provide|return|produce|contain|include|generate|give|yield|send|emit) (?:any |a |an |the )?(?:\S{1,14} ){0,2}(?:assistant|content|text|output|response|answer|message|choices?|candidates?|completion|reply|result)s?\b",
+            r"\b(?:did not|didn't|does not|doesn't|never) (?:provide|return|produce|contain|include|generate|give|yield|send|emit) (?:any |a |an |the )?(?:\S{1,14} ){0,2}(?:assistant|content|text|output|response|answer|message|choices?|candidates?|completion|reply|result)s?\b",
+            r"\bfailed to (?:provide|return|produce|contain|include|give|yield|emit) (?:any |a |an |the )?(?:\S{1,14} ){0,2}(?:assistant|content|text|output|response|answer|message|choices?|candidates?|completion|reply|result)s?\b",
             r"\breturned (?:an? )?(?:empty|blank|null|no)\b",
             r"\b(?:empty|blank) or invalid (?:response|answer|output)\b",
             r"\b(?:response|answer|output|completion|content|reply|choices|message) (?:is|was|were|came back|came) (?:empty|blank|null|none|undefined)\b",
@@ -388,4 +396,20 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bdoes not contain any (?:json|tool call|code|xml|valid|function)\b",
         ])
         .example("IndexError: list index out of range when reading response.choices[0]"),
+    // The model made it, and made it wrong, whatever the status says.
+    rule("output.made_by_model", BadOutput)
+        .decisive()
+        .text(&[
+            r"\b(?:tool|function)[- ]call arguments?\b~\b(?:must|should|expected|are not|is not|were not|could not|failed)\b",
+            r"\b(?:assistant|model|llm|agent) (?:tried|attempted|wanted) to (?:use|call|invoke|run) (?:an? |the )?(?:\S{1,14} )?(?:tool|function)\b~\b(?:not|doesn't|unknown|unavailable|invalid|nonexistent)\b",
+
+            r"\b(?:generated|produced|emitted|returned|given|written|issued|made|proposed|suggested) by (?:the |an? )?(?:model|llm|ai|assistant|agent)\b~\b(?:invalid|malformed|not valid|incomplete|unparse?able|could not be|cannot be|failed|wrong|empty|not recogni[sz]ed)\b",
+            r"\b(?:invalid|malformed|incomplete|unparse?able|empty|unknown) (?:\S{1,14} ){1,3}(?:was |were )?(?:generated|produced|emitted|returned|given|issued) by (?:the |an? )?(?:model|llm|ai|assistant)\b",
+            r"\b(?:model|llm|assistant) (?:\S{1,20} )?(?:used|gave|provided|wrote|proposed|picked|chose|sent|supplied) (?:an? |the )?(?:\S{1,14} ){0,3}(?:invalid|malformed|wrong|nonexistent|that don't match|that do not match|that doesn't match|not match)",
+            r"\b(?:output|answer|response|reply) (?:doesn't|does not|didn't|did not) fit\b",
+            r"\bunexpected (?:line|chunk|data|event|payload|frame|field|value|type|message|data format|line format) (?:format |type |shape )?in (?:the )?(?:\S{1,12} )?(?:response|stream|answer|reply|output)\b",
+            r"\b(?:search|replace|original|old_string|oldstring|edit) (?:block|string|text|pattern|hunk)s? (?:must|did not|didn't|does not|doesn't|failed to|don't|do not|not) (?:exactly |uniquely )?(?:match|found|appl)",
+        ])
+        .not(&["The function call was made by the model"])
+        .example("The function call generated by the model is invalid"),
 ];

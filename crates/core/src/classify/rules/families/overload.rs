@@ -113,6 +113,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\bno available (?:instances?|workers?|slots?|capacity|gpus?|replicas?|servers?)\b",
+
+            r"\b(?:cannot|can't|unable to|not able to|won't|could not) (?:accept|take|handle|serve|admit|queue) (?:any )?(?:more|new|additional|further|other|your) (?:\S{1,12} )?(?:requests?|connections?|jobs?|traffic|work|load)\b",
+            r"\b(?:many|lots of|a lot of|so many) (?:people|users|customers) are (?:using|on|trying)\b",
+            r"\bdown or overloaded\b",
+
             r"\b(?:server|system|service|cluster|cpu|gpu|node|machine)s?(?:'s)? load (?:is |was |has been )?(?:currently )?(?:too )?(?:high|heavy|critical)\b",
             r"\b(?:engine|runner|scheduler|router|gateway|node|cluster|host|line|agent)s? (?:is |are )?(?:too |very |currently )?busy\b",
             r"\b(?:requests?|jobs?) (?:are |is )?(?:waiting|queued|deferred|pending)\b~\b(?:capacity|slots?|peak|later)\b",

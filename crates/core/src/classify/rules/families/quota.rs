@@ -170,6 +170,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Too many requests\"}}"]),
     rule("quota.window", QuotaExhausted)
         .text(&[
+            r"\breached for (?:this|the) (?:day|week|month|billing \w{5,6})\b",
+            r"\b(?:limit|maximum|max|cap)\b~\bfor this (?:day|week|month)\b",
+
             r"\b(?:day|daily|week|weekly|month|monthly) limit: ?\d",
             r"\b(?:per|a|each|every)[-_ ]?(?:day|week|month|billing cycle|billing period)\b~(?:limit|quota|exceeded|reached|exhausted|used)",
             r"(?:limit|quota|exceeded|reached|exhausted|allowance|used)~\b(?:per|a|each|every)[-_ ]?(?:day|week|month|billing cycle|billing period)\b",
@@ -193,9 +196,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .window()
         .text(&[
+            r"\b(?:not enough|insufficient|zero|lacking|0) (?:\S{1,14} ){0,2}(?:credits?|funds|points|coins|neurons|balance|money|compute units|inference units)\b",
+
+            r"\bno (?:\S{1,14} ){0,2}(?:credits?|funds|points|coins|neurons|compute units|inference units)(?:[.,;:!)\x22]|$| (?:remaining|left|available|to|for|on|in|and|or|please|balance)\b)",
+
             r"\bcredits? (?:remaining|left|are required|is required|required|needed)\b",
             r"\b(?:exceeds|exceeding) (?:your|the) (?:remaining |available |account )?(?:credits?|balance|funds)\b",
-            r"\b(?:not enough|insufficient|no|zero|lacking|0) (?:\S{1,14} ){0,2}(?:credits?|funds|points|coins|neurons|compute units|inference units)\b",
             r"\b(?:purchase|buy|add|get) (?:more |additional |some )?(?:credits?|funds|tokens|points)\b",
             r"\b(?:points|coins|credits?|tokens|balance|funds) (?:have |has |are |is )?(?:been )?(?:used up|run out|exhausted|depleted|insufficient)\b",
             r"\bpayment (?:failed|declined|method (?:is |was )?(?:required|missing|declined|invalid|needed)|issue|problem|is required|is needed)\b",
@@ -213,6 +219,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             // Advice: also given to whoever only went over a limit per minute.
             r"\badd (?:a |your |another )?(?:valid |default |new )?(?:payment (?:method|details|information|option)|credit card|billing (?:details|information|method))\b",
             r"\bseat(?:s)? (?:limit|required|exhausted)\b|\bno (?:available )?seats?\b",
+        ])
+        .not(&[
+            "Internal error in this step. No credits consumed on this tool call.",
         ])
         .example("Subscribe to keep going"),
     rule("quota.plan_general", QuotaExhausted)
@@ -277,4 +286,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bsuspended (?:for|due to|because of) (?:non-?payment|unpaid|an? (?:unpaid|overdue))",
         ])
         .example("Your monthly Actions minutes have been used up"),
+    rule("quota.payment", QuotaExhausted)
+        .decisive()
+        .code(&[
+            "NOT_ENOUGH_BALANCE",
+            "not_enough_credits",
+            "balance_not_enough",
+            "insufficient_funds",
+"INVALID_PAYMENT_INSTRUMENT", "payment_method_invalid", "payment_required"])
+        .text(&[
+            r"\b(?:a )?valid payment (?:instrument|method)\b~\b(?:must|required|needed|provide|add)",
+            r"\b(?:suspended|disabled|blocked|paused|deactivated|locked)\b~\b(?:spending limit|unpaid|past invoices|past due|overdue|non-?payment|billing)\b",
+        ])
+        .example("INVALID_PAYMENT_INSTRUMENT: A valid payment instrument must be provided"),
 ];

@@ -106,6 +106,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["the retry counter stays below too many tests"]),
     rule("rate.per_minute", RateLimit)
         .text(&[
+            r"\bper[- ](?:minute|second) (?:\S{1,12} )?(?:cap|ceiling|budget|allowance)\b",
+
+            r"\btoo many (?:input |output |prompt |total )?tokens per\b",
+
             r"\b(?:tokens|requests|images|queries|messages|input tokens|output tokens)[- _]per[- _](?:min|minute|second|sec|hour)\b",
             r"\b(?:limit|limits|limited|exceed|exceeds|exceeded|maximum|max|allowed|over)\b~\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b",
             r"\b(?:requests?|tokens|calls|messages|queries|reqs?|images) ?/ ?(?:minute|min|m|second|sec|s|hour|hr|h)\b[^.;]{0,40}\b(?:limit\w{0,3}|exceed\w{0,3}|reached|allowed|surpassed)\b",
@@ -130,6 +134,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.general", RateLimit)
         .hint()
         .text(&[
+            r"\b(?:asked|told|asks|wants) (?:us|you|me|the client|clients) to (?:back off|slow down|wait)\b",
+
+            r"\b(?:a lot of|so many|lots of) (?:requests|messages|calls|prompts)\b~\b(?:short|minute|seconds|recently)\b",
+
+            r"\b(?:reached|hit|exceeded) (?:the|your|a|its|their) (?:\S{1,14} )?limit\b",
+
             r"\b(?:wait|hold on|pause|hold off)(?: for)? \d{1,5} ?(?:s|secs?|seconds?|m|mins?|minutes?)\b~\b(?:before|and|between|until)\b",
             r"\bspace out your\b",
             r"\b(?:requests?|calls?|prompts?|generations?|jobs?) at a time\b",
@@ -163,4 +173,20 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:ramp|send|make|issue) (?:\S{1,16} ){1,4}more slowly\b",
         ])
         .example("max RPM exceeded for this key"),
+    // A window shorter than a day: the same key works again within the hour.
+    rule("rate.hourly", RateLimit)
+        .decisive()
+        .text(&[
+            r"\brate ?limit quota\b",
+            r"\bspike arrest\b",
+
+            r"\b(?:hourly|per[- ]hour) (?:\S{1,14} ){0,3}(?:limit|quota|cap|allowance|maximum)\b",
+            r"\b(?:limit|quota|cap|allowance|maximum)\b~\b(?:per hour|hourly|/hour|an hour)\b",
+        ])
+        .code(&[
+            "SpikeArrestViolation",
+            "QuotaViolation",
+        ])
+        .not(&["Usage limit reached for 5 hour. Your limit will reset at 9pm"])
+        .example("You have reached your hourly usage limit"),
 ];

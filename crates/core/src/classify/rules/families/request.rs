@@ -125,6 +125,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Missing required parameter: 'messages'"),
     rule("request.history", InvalidRequest)
         .text(&[
+            r"\b(?:should|must|need to|has to|have to) alternate\b",
+            r"\bmessage\(s\) should\b",
+            r"\bexpected (?:the )?(?:last|first|next|previous) message\b",
+
             r"\bmessage has tool role\b",
             r"\bno previous assistant message\b",
             r"\bchat template\b~\b(?:error|failed|raise\w{0,2}|requires?|only)\b",
@@ -178,6 +182,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bnot found, (?:verify|check)\b",
+            r"\b(?:verify|check) your (?:api base|base url|endpoint|api_base)\b",
+
             r"\bclient error: not found\b",
             r"\bnot found for url\b",
 

@@ -103,6 +103,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.general", ServerError)
         .hint()
         .text(&[
+            r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
+
+
+            r"\bgone wrong\b",
+            r"\b(?:unknown|unexpected|unspecified|general|fatal) error occurred\b",
+            r"\berror (?:has )?occurred (?:on|in|at) (?:the |our )?(?:server|service|backend|provider)\b",
+            r"\b(?:provider|upstream|backend|server|service|gateway) (?:has )?(?:returned|responded with|reported|sent|threw|raised) (?:an? )?(?:\S{1,12} )?(?:errors?|failure|exception|5xx)\b",
+            r"\b5xx (?:from|error|response|status)",
+
             r"\b(?:hiccup|glitch|snag|blip)s?\b",
             r"\bcould not be reached by (?:our|the)\b",
             r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",

@@ -89,7 +89,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:thread|conversation|session|chat|project|agent|run)\b(?: \S{1,60})? (?:is|was|has been) (?:archived|deleted|removed|closed|purged|evicted|cleaned up)\b",
             r"\b(?:session|conversation|thread|context|state)\b~\b(?:was lost|is lost|no longer in memory|could not be restored|cannot be resumed|could not be resumed)",
             r"\b(?:conversation|session|thread|assistant|project|task|agent|chat) not exists?\b",
-            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|room|channel|worker|context id|recipient|contact|memory|message|item|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{1,80})?['\x22`>)]?(?: \S{1,30}){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
+            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|room|channel|worker|context id|recipient|contact|memory|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?\b(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{1,80})?['\x22`>)]?(?: \S{1,30}){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
             r"\b(?:sandbox|container|conversation|thread|response|file|cached? ?content|upload|batch|checkpoint|run)\b(?: \S{1,60})? (?:has |is |was )?expired\b",
             r"\bno (?:active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:.]|$)",
             r"\b(?:no such|unknown|invalid|unrecognized|can't find|cannot find|could not find|couldn't find|missing|lost|expired|stale) (?:an? |the |any |active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:' \x22`.]|$)",
@@ -111,6 +111,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.sandbox_gone", StateLost)
         .decisive()
         .text(&[
+            r"\bsession\b~\b(?:already|has) (?:completed|finished|ended|been (?:completed|ended|finished))\b",
+
+            r"\b(?:container|sandbox|session|workspace|environment|vm|instance|kernel)\b~\b(?:was|has been|is|got|been) (?:recycled|reclaimed|reaped|garbage[- ]collected|evicted|torn down|hibernated)\b",
+
             r"\bsandbox\b~(?:was not found|not found|is not running|no longer running|has been (?:killed|terminated|paused|shut down)|timed? ?out and)",
             r"\bcontainer (?:\S{1,70} )?is expired",
         ])
@@ -153,6 +157,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\b(?:run|thread|session|job|batch|task|conversation) (?:that )?(?:you|we) (?:are|were|asked|requested)\b~\b(?:expired|gone|not found|no longer|deleted)\b",
+
             r"\bunknown (?:handle|cursor|token id|ticket|reference|object id|session key)\b",
 
             r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{1,60}){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|closed|not found|unknown|missing|forgotten|wiped|evicted)\b",

@@ -6,6 +6,9 @@ use crate::kind::FailureKind::Timeout;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.passed", Timeout)
         .text(&[
+            r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){1,6}?(?:within|inside) (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
+            r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){0,5}?(?:respond|start|finish|complete|answer|connect|reply|return|ready|arrive|come|happen|acknowledge|load|open|appear)(?:ed|s|ing|n|d)? in (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
+
             r"\btime[- ]?out (?:of )?\(?\d\S{0,12}(?: ?(?:ms|s|seconds|milliseconds)\)?)? (?:was |has been )?(?:exceeded|reached|elapsed|expired|hit)\b",
 
             r"\btook longer than (?:\S{1,20} ){0,3}\d",
@@ -15,9 +18,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno (?:response|reply|answer|heartbeat|output) (?:for|in|after|within) (?:over |more than |at least )?\d{1,6} ?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?)\b",
 
             r"\bexceed(?:ed|s|ing) (?:the |its |a )?\w{0,24}timeout\w{0,8}\b",
-            r"\b(?:not|n't|didn't|couldn't|never|failed to|unable to|nothing) (?:\S{1,20} ){1,6}?(?:before|by|within|in) (?:\S{1,12} ){0,3}?(?:deadline|time-?out|time (?:limit|budget|frame)|allotted time|allowed time)\b",
+            r"\b(?:not|n't|didn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){1,6}?(?:before|by|within|in) (?:\S{1,12} ){0,3}?(?:deadline|time-?out|time (?:limit|budget|frame)|allotted time|allowed time)\b",
             r"\b(?:missed|past|passed|beyond|overran|blew) (?:\S{1,12} ){0,3}?deadline\b",
-            r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:\S{1,20} ){1,6}?(?:within|in|inside) (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
             r"\bstatement timeout\b",
             r"\b(?:due to|because of) (?:the |a |an )?(?:\S{1,30} ){0,4}time-?out\b",
             r"\bfailed to (?:start|respond|complete|finish|connect|become ready|initialize|answer) within \d",
@@ -107,6 +109,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\bdeadline (?:of \S{1,12} )?(?:was |has |is )?(?:passed|missed|expired|hit|elapsed|reached)\b",
+            r"\btook too long\b",
+            r"\bgave up (?:after|on)\b~\b(?:seconds|minutes|ms|s|without (?:an? )?(?:answer|response|reply))\b",
+
             r"\bwithin (?:a )?(?:normal|reasonable|expected|allotted|allowed) (?:duration|time|period)\b",
 
             r"\b(?:operation|request|call|read|write|connect|query|wait|run|task|job|turn|step|generation|response|tool|command|it) (?:\S{1,14} ){0,2}exceed(?:ed|s) (?:\S{1,12} ){0,3}\d{1,7} ?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hours?)\b",
