@@ -170,10 +170,12 @@ List the planets as JSON.";
     #[test]
     fn a_trace_is_told_to_its_end_and_advice_where_the_kind_tells() {
         let note = |kind| {
-            let failed = FailedAttempt { kind: Some(kind), message: "no", trace: " at a\n at b ", ..Default::default() };
+            let failed =
+                FailedAttempt { kind: Some(kind), message: "no", trace: " at a\n at b ", ..Default::default() };
             retry_note(&failed, PartLimits::default())
         };
-        let advised = |kind| note(kind).split_once("the failure.\n").map(|(_, advice)| advice.trim().to_owned()).unwrap();
+        let advised =
+            |kind| note(kind).split_once("the failure.\n").map(|(_, advice)| advice.trim().to_owned()).unwrap();
         assert!(note(FailureKind::Timeout).contains("Error: no\n\nTrace:\nat a\n at b\n---\n"));
         for (kind, word) in [
             (FailureKind::BadOutput, "form"),

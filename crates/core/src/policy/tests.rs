@@ -244,7 +244,8 @@ fn without_jitter_no_wait_is_left_to_chance() {
         backoffs.filter(|backoff| backoff.jitter() != Jitter::Spread(0.0)).count()
     };
     let backoff = Backoff::doubling(Duration::from_secs(1), Duration::from_secs(9), Jitter::Full);
-    for step in [Step::Restart(Restart { max: 1, backoff }), Step::Retry(Retry { max: 1, backoff, with_context: true })] {
+    for step in [Step::Restart(Restart { max: 1, backoff }), Step::Retry(Retry { max: 1, backoff, with_context: true })]
+    {
         let mut policy = template("council").unwrap();
         policy.on.set(Trigger::Default, vec![step.into()]);
         assert_eq!((spread(&policy), spread(&policy.without_jitter())), (1, 0));
