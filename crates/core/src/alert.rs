@@ -249,6 +249,13 @@ mod tests {
     }
 
     #[test]
+    fn many_are_over_at_fewer_than_half_and_not_at_half() {
+        // Six at once, and from a minute later on as many more: when the first have left the window, those stay.
+        let over = |later: usize| told(&("f s ".repeat(6) + "60 " + &"f s ".repeat(later) + "260")).len() == 2;
+        assert!(!over(5) && over(4));
+    }
+
+    #[test]
     fn failures_spread_thinly_are_not_many() {
         assert_eq!(told(&"f s 40 ".repeat(100)), [""; 0], "seven or eight in five minutes");
     }
@@ -282,5 +289,39 @@ mod tests {
             watches.ended(&format!("m{number}").into(), Ending::Failed, Instant::from_millis(0), &mut |_| {});
         }
         assert_eq!(watches.models.len(), MODELS_MAX);
+        let mut told = Vec::new();
+        let known: Arc<str> = "m0".into();
+        watches.ended(&known, Ending::Served, Instant::from_millis(0), &mut |alert| told.push(alert.to_string()));
+        assert_eq!(told, ["requests for `m0` are served again"], "who is watched already still is");
+    }
+
+    #[test]
+    fn for_new_names_those_are_forgotten_of_whom_nothing_was_told() {
+        let (project, now) = (Arc::from("acme"), Instant::from_millis(0));
+        let mut told = Vec::new();
+        let mut tell = |alert: Alert| told.push(format!("{} {}", alert.concern.as_str(), alert.about));
+        let mut watches = Watches::default();
+        let [row, chain, often]: [Arc<str>; 3] = ["row", "chain", "often"].map(Arc::from);
+        (0..6).for_each(|_| watches.failed(&project, &row, now, &mut tell));
+        watches.ended(&chain, Ending::Failed, now, &mut tell);
+        (0..10).for_each(|_| watches.ended(&often, Ending::FellBack, now, &mut tell));
+        for number in 0..2 * MODELS_MAX {
+            watches.ended(&format!("m{number}").into(), Ending::Served, now, &mut tell);
+        }
+        watches.served(&row, &mut tell);
+        watches.ended(&chain, Ending::Served, now, &mut tell);
+        (0..30).for_each(|_| watches.ended(&often, Ending::Served, now, &mut tell));
+        assert_eq!(
+            told,
+            [
+                "in_a_row row",
+                "chain_failed chain",
+                "fallback_rate often",
+                "in_a_row row",
+                "chain_failed chain",
+                "fallback_rate often"
+            ],
+            "each is told once, and once that it is over"
+        );
     }
 }

@@ -266,7 +266,7 @@ impl Breaker {
             Role::Extra => None,
             Role::Probe(probe) => self
                 .change(|machine, settings| machine.probed(settings, (probe, permit.generation), outcome, hint, now)),
-            Role::Traffic(_) if gate.generation() != permit.generation || !gate.closed() => None,
+            Role::Traffic(_) if gate.generation() != permit.generation => None,
             Role::Traffic(mark) => match outcome {
                 Outcome::Neutral => {
                     self.suspicion.end(mark);
@@ -514,10 +514,6 @@ impl Gate {
 
     const fn generation(self) -> u64 {
         self.0 >> 2
-    }
-
-    const fn closed(self) -> bool {
-        self.0 & Self::CLOSED != 0
     }
 
     /// Closed, and nobody overrides it.

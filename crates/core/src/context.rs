@@ -157,6 +157,38 @@ List the planets as JSON.";
         assert_eq!(cut(Keep::BothEnds), "ab [… 6 bytes left out …] ij");
     }
 
+    #[test]
+    fn what_just_fits_is_told_whole() {
+        let told = |limit| {
+            let mut text = String::new();
+            push_cut(&mut text, "abcdef", limit, Keep::BothEnds);
+            text
+        };
+        assert_eq!((told(6).as_str(), told(5).as_str()), ("abcdef", "abc [… 1 bytes left out …] ef"));
+    }
+
+    #[test]
+    fn a_trace_is_told_to_its_end_and_advice_where_the_kind_tells() {
+        let note = |kind| {
+            let failed =
+                FailedAttempt { kind: Some(kind), message: "no", trace: " at a\n at b ", ..Default::default() };
+            retry_note(&failed, PartLimits::default())
+        };
+        let advised =
+            |kind| note(kind).split_once("the failure.\n").map(|(_, advice)| advice.trim().to_owned()).unwrap();
+        assert!(note(FailureKind::Timeout).contains("Error: no\n\nTrace:\nat a\n at b\n---\n"));
+        for (kind, word) in [
+            (FailureKind::BadOutput, "form"),
+            (FailureKind::ContextLimit, "less context"),
+            (FailureKind::ContentFilter, "different approach"),
+            (FailureKind::InvalidRequest, "arguments"),
+            (FailureKind::Timeout, "smaller steps"),
+        ] {
+            assert!(advised(kind).contains(word), "{kind}: {}", advised(kind));
+        }
+        assert_eq!(advised(FailureKind::ServerError), "", "nothing that the model could do about it");
+    }
+
     proptest! {
         #[test]
         fn it_never_grows_without_bound(message: String, trace: String, output: String, request: String, limit in 0usize..50) {

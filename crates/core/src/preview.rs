@@ -178,4 +178,30 @@ mod tests {
         assert_eq!(preview.decisions[0].jitter, Jitter::Spread(0.0));
         assert_eq!(preview.decisions[0].decision.wait, Duration::from_secs(7));
     }
+
+    #[test]
+    fn a_restart_is_told_with_its_own_spread() {
+        let mut policy = template("hardened").unwrap();
+        let backoff = Backoff::doubling(Duration::from_secs(60), Duration::from_secs(240), Jitter::Full);
+        let steps = vec![Step::Restart(crate::policy::Restart { max: 1, backoff }).into()];
+        policy.on.set(crate::policy::Trigger::Kind(FailureKind::Unknown), steps);
+        let preview = preview(&policy, &Failure::new(FailureKind::Unknown, "test"), Face::TASK);
+        let told: Vec<_> = preview.decisions.iter().map(|step| (step.decision.step, step.jitter)).collect();
+        assert_eq!(told, [("restart", Jitter::Full), ("give_up", Jitter::Spread(0.0))]);
+    }
+
+    #[test]
+    fn a_breaker_that_would_trip_hides_no_step() {
+        let decided = |breaker: breaker::Settings| {
+            let policy = Policy { breaker, ..template("hardened").unwrap() };
+            let steps = preview(&policy, &Failure::new(FailureKind::Timeout, "test"), Face::GATEWAY).decisions;
+            steps.iter().map(|step| step.decision.step).collect::<Vec<_>>()
+        };
+        let patient = decided(breaker::Settings::default());
+        assert_eq!(patient.iter().filter(|step| **step == "retry").count(), 5);
+        for adaptive in [false, true] {
+            let touchy = breaker::Settings { failures: 1, floor: 1, ratio: 0.01, adaptive, ..Default::default() };
+            assert_eq!(decided(touchy), patient);
+        }
+    }
 }

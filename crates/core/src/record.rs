@@ -294,6 +294,9 @@ fn millis(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::Estimate;
+    use crate::decision::{Escalation, EscalationReason, Reason, Skip, Target};
+    use crate::route::EndpointId;
 
     #[test]
     fn a_line_reads_back_and_leaves_out_what_says_nothing() {
@@ -361,6 +364,84 @@ mod tests {
             let mut line = Vec::new();
             record.write_line(&mut line);
             assert_eq!(String::from_utf8(line).unwrap(), serde_json::to_string(&record).unwrap() + "\n");
+        }
+    }
+
+    #[test]
+    fn a_line_tells_all_of_a_decision() {
+        let world = World::new(vec![crate::world::Endpoint::new("one", Default::default(), 1.0, 0)]);
+        let target = Target { model: 0, served: 0, endpoint: EndpointId(0) };
+        let estimate = Estimate { from_usd_micros: 10, to_usd_micros: 30 };
+        let decision = Decision {
+            attempt: 3,
+            attempts_max: 8,
+            kind: FailureKind::ContextLimit,
+            step: "escalate",
+            wait: Duration::from_millis(1_500),
+            from: target,
+            to: None,
+            reason: Reason::Escalated(EscalationReason::ContextLimit),
+            passed_over: Some(Skip::ChainEnds),
+            warning: true,
+            escalation: Some(Escalation { reason: EscalationReason::ContextLimit, estimate: Some(estimate) }),
+            breaker: None,
+        };
+        let line = |decision: &Decision| {
+            let bare = Record::new(Timestamp::from_millis(1), Event::Decision, "r1".into());
+            serde_json::to_string(&bare.with_decision(decision, &world)).unwrap()
+        };
+        assert_eq!(
+            line(&decision),
+            concat!(
+                r#"{"time":1,"event":"decision","request":"r1","attempt":3,"attempts_max":8,"kind":"context_limit","#,
+                r#""step":"escalate","wait_ms":1500,"reason":"the context is full: next rung of the ladder","#,
+                r#""escalation":{"reason":"context_limit","from_usd_micros":10,"to_usd_micros":30},"#,
+                r#""passed_over":"the chain ends here","warning":true}"#
+            )
+        );
+        assert!(!line(&Decision { wait: Duration::ZERO, ..decision }).contains("wait_ms"), "no wait says nothing");
+    }
+
+    #[test]
+    fn a_line_tells_how_it_ended_and_why_it_was_given_up() {
+        let world = World::new(Vec::new());
+        let target = Target { model: 0, served: 0, endpoint: EndpointId(0) };
+        let told = |outcome: Outcome| {
+            let record = Record::default().with_outcome(&outcome, &world);
+            (record.outcome.unwrap().into_owned(), record.reason.map(Cow::into_owned))
+        };
+        let ended = |name: &str| (name.to_owned(), None);
+        assert_eq!(told(Outcome::Succeeded(target)), ended("succeeded"));
+        assert_eq!(told(Outcome::Degraded), ended("degraded"));
+        assert_eq!(told(Outcome::Cancelled), ended("cancelled"));
+        let gave_up = ("gave_up".to_owned(), Some("the deadline leaves no time".to_owned()));
+        assert_eq!(told(Outcome::GaveUp(Reason::Deadline)), gave_up);
+    }
+
+    #[test]
+    fn names_of_events_read_back() {
+        for (name, event) in [
+            ("start", Event::Start),
+            ("attempt", Event::Attempt),
+            ("decision", Event::Decision),
+            ("success", Event::Success),
+            ("outcome", Event::Outcome),
+            ("breaker", Event::Breaker),
+            ("alert", Event::Alert),
+            ("escalation", Event::Escalation),
+        ] {
+            assert_eq!(event.as_str(), name);
+            assert_eq!(serde_json::from_value::<Event>(name.into()).unwrap(), event);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_written_as_serde_writes_it(request in "[a \"\\\\\n\u{1f}\u{7f}ü]{0,3}") {
+            let record = Record { request: request.as_str().into(), ..Record::default() };
+            let mut line = Vec::new();
+            record.write_line(&mut line);
+            proptest::prop_assert_eq!(String::from_utf8(line).unwrap(), serde_json::to_string(&record).unwrap() + "\n");
         }
     }
 }

@@ -274,6 +274,16 @@ mod tests {
             ("password=hunter", "password=***"),
             ("endpoints.sk-ant-api03-hunter2 is unknown", "endpoints.sk-*** is unknown"),
             ("AIzaSyA-0123456789abcdefghij failed", "AIza*** failed"),
+            ("sk-ab1234567", "sk-***"),
+            ("a.b.sk-ant-api03-hunter2 is unknown", "a.b.sk-*** is unknown"),
+            ("key=a", "key=***"),
+            ("token: abc123", "token: ***"),
+            ("bearer abcdefghijkl", "bearer ***"),
+            ("basic ABCDefghijkl", "basic ***"),
+            ("basic abcdefghijk1", "basic ***"),
+            ("id 0123456789abcdef0123456789abcdef gone", "id *** gone"),
+            ("at x-0123456789abcdef0123456789abcdef-y now", "at *** now"),
+            ("redis://:hunter2@h and http://x:80/", "redis://:***@h and http://x:80/"),
         ] {
             assert_eq!(redact(text), shown);
         }
@@ -296,15 +306,40 @@ mod tests {
             "https://api.openai.com/v1/chat/completions",
             "this is a basic sentence about a bearer of news",
             "key = { env = \"OPENAI_API_KEY\" }",
+            "key = [\"OPENAI_API_KEY\"]",
+            "sk-ab123456",
+            "token: abc12",
+            "token: abcdef",
+            "status: 429abc, s=1",
+            "ssh-connection-lost",
+            "a basic misunderstanding",
+            "id 0123456789abcdef0123456789abcde gone",
+            "a-name-of-many-parts-that-is-longer-than-any-1",
+            "https://user@host/x and http://a:b/c",
         ] {
             assert_eq!(redact(text), text);
         }
+    }
+
+    #[test]
+    fn ranges_that_touch_are_one() {
+        assert_eq!(merged(vec![7..9, 5..5, 3..5, 0..3, 1..2]), [0..5, 7..9]);
     }
 
     proptest! {
         #[test]
         fn any_text_can_be_redacted(text: String) {
             redact(&text);
+        }
+
+        #[test]
+        fn a_key_is_hidden_wherever_it_stands(
+            before in "[a-z .:=\"(]{0,30}", prefix in proptest::sample::select(PREFIXES),
+            key in "[A-Z0-9]{12,40}", after in "[ \",;)].{0,30}",
+        ) {
+            let text = format!("{before} {prefix}{key}{after}");
+            let shown = redact(&text).into_owned();
+            prop_assert!(!shown.contains(&key), "{shown}");
         }
     }
 }

@@ -344,4 +344,115 @@ mod tests {
         assert_eq!(listed, [(EndpointId(0), "one"), (EndpointId(1), "two")]);
         assert_eq!(&*world.endpoint(EndpointId(1)).unwrap().name, "two");
     }
+
+    fn endpoint() -> Endpoint {
+        Endpoint::new("one", breaker::Settings { failures: 1, ..Default::default() }, 0.2, 1)
+    }
+
+    fn at(secs: u64) -> Instant {
+        Instant::from_millis(secs * 1000)
+    }
+
+    #[test]
+    fn a_rest_and_a_pause_end_at_their_moment_and_are_never_shortened() {
+        let one = endpoint();
+        for until in [at(9), at(5)] {
+            one.set_aside(until);
+            one.pause(until);
+        }
+        let just_before = at(9) - Duration::from_nanos(1);
+        assert_eq!((one.set_aside_until(just_before), one.paused_until(just_before)), (Some(at(9)), Some(at(9))));
+        assert!(one.is_paused(just_before) && !one.is_paused(at(9)));
+        assert_eq!((one.set_aside_until(at(9)), one.paused_until(at(9))), (None, None));
+        one.take_back();
+        assert_eq!(one.set_aside_until(at(0)), None);
+    }
+
+    #[test]
+    fn a_limit_that_was_set_and_one_that_was_learned_both_hold() {
+        let one = endpoint().with_rate(Some(1));
+        assert_eq!((one.limited_until(at(0)), one.take_rate(at(0))), (None, Ok(())));
+        assert_eq!((one.limited_until(at(1)), one.take_rate(at(1))), (Some(at(61)), Err(at(61))));
+        let used_up = |secs| {
+            let left = crate::rate::Left { limit: None, remaining: 0, reset: Some(Duration::from_secs(secs)) };
+            one.learned.note(&crate::rate::Seen { requests: Some(left), tokens: None }, at(10));
+        };
+        used_up(20);
+        assert_eq!(one.limited_until(at(10)), Some(at(61)), "the later of the two");
+        used_up(60);
+        assert_eq!(one.limited_until(at(10)), Some(at(70)));
+        assert_eq!(endpoint().with_rate(None).take_rate(at(0)), Ok(()));
+    }
+
+    #[test]
+    fn a_shared_limit_that_nobody_answers_for_is_taken_unasked() {
+        let one = endpoint().with_rate(Some(4));
+        one.rate.as_ref().unwrap().share(2, at(0));
+        assert_eq!((0..9).filter(|_| one.take_rate(at(0)).is_ok()).count(), 2, "its half");
+    }
+
+    #[test]
+    fn what_an_endpoint_or_project_is_given_it_has() {
+        assert!(!endpoint().keys_differ() && endpoint().with_clients_keys().keys_differ());
+        let project = Project::new("acme", 1.0, None).with_rates(Rates::per_minute(Some(7), None));
+        assert!(project.rate.are(Some(7), None));
+    }
+
+    #[test]
+    fn an_endpoint_is_well_when_it_served_since_or_has_rested() {
+        let failed = at(100);
+        let well = |change: fn(&Endpoint), now: Instant| {
+            let one = endpoint();
+            change(&one);
+            one.is_well_since(failed, now)
+        };
+        assert!(!well(|_| {}, at(159)) && well(|_| {}, at(160)), "a minute later it is asked again");
+        assert!(!well(|one| one.serves(at(100)), at(101)), "what it served at that very moment says nothing");
+        assert!(well(|one| one.serves(at(101)), at(101)));
+        assert!(!well(|one| one.pause(at(999)), at(160)));
+        assert!(!well(|one| one.set_aside(at(999)), at(160)));
+        let trip = |one: &Endpoint| {
+            let permit = one.breaker.admit(at(150)).unwrap();
+            _ = one.breaker.record(permit, breaker::Outcome::Failure, None, at(150));
+        };
+        assert!(!well(trip, at(160)));
+    }
+
+    #[test]
+    fn a_session_shuns_what_failed_it_and_nothing_else() {
+        let (one, two) = (endpoint(), Endpoint::new("two", breaker::Settings::default(), 0.2, 1));
+        let session = Session::new(None);
+        let shuns = |endpoint: &Endpoint, model: &str, turn, now| session.shuns(model, endpoint, turn, now);
+        assert!(!session.shuns_any());
+        session.shun(&"sonnet".into(), &one.name, at(0));
+        assert!(session.shuns_any() && shuns(&one, "sonnet", Turn::New, at(1)));
+        assert!(!shuns(&two, "sonnet", Turn::New, at(1)) && !shuns(&one, "haiku", Turn::New, at(1)));
+        assert!(!shuns(&one, "sonnet", Turn::New, at(60)), "it may be asked again");
+        assert!(shuns(&one, "sonnet", Turn::Continues, at(3_599)), "but not in the same turn");
+        assert!(!shuns(&one, "sonnet", Turn::Continues, at(3_600)), "unless that lasts for ever");
+        session.forgive("sonnet", "two");
+        session.forgive("haiku", "one");
+        assert!(session.shuns_any());
+        session.forgive("sonnet", "one");
+        assert!(!session.shuns_any());
+    }
+
+    #[test]
+    fn a_session_remembers_the_last_sixteen_that_failed_each_once() {
+        let session = Session::new(None);
+        let one = endpoint();
+        let shun = |model: u32| session.shun(&model.to_string().into(), &one.name, at(0));
+        (0..16).chain([3, 0, 16]).for_each(shun);
+        let shunned = |model: &u32| session.shuns(&model.to_string(), &one, Turn::New, at(1));
+        let forgotten: Vec<u32> = (0..17).filter(|model| !shunned(model)).collect();
+        assert_eq!(forgotten, [1], "the oldest makes room, and what failed again is no longer the oldest");
+    }
+
+    #[test]
+    fn a_sessions_retries_are_counted_until_they_help() {
+        let session = Session::new(None);
+        assert_eq!([0, 2, 2, 2].map(|max| session.take_retry(max)), [None, Some(1), Some(2), None]);
+        session.give_back_retry();
+        assert_eq!((session.retries_used(), session.take_retry(2)), (1, Some(2)));
+    }
 }

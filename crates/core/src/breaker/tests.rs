@@ -1,3 +1,5 @@
+mod edges;
+
 use super::*;
 
 /// Runs a script against a breaker with two failures in a row, one probe, a cooldown of three

@@ -230,3 +230,40 @@ fn every_bound_is_taken_and_nothing_beyond_it() {
     let timeout: Set = |policy, value| policy.timeouts.idle = value;
     assert_eq!(refused(timeout, Duration::ZERO), ["timeouts.idle"]);
 }
+
+#[test]
+fn without_jitter_no_wait_is_left_to_chance() {
+    use crate::backoff::Jitter;
+    let spread = |policy: &Policy| {
+        let steps = policy.on.iter().flat_map(|(_, steps)| steps);
+        let backoffs = steps.filter_map(|rule| match &rule.step {
+            Step::Retry(retry) => Some(retry.backoff),
+            Step::Restart(restart) => Some(restart.backoff),
+            _ => None,
+        });
+        backoffs.filter(|backoff| backoff.jitter() != Jitter::Spread(0.0)).count()
+    };
+    let backoff = Backoff::doubling(Duration::from_secs(1), Duration::from_secs(9), Jitter::Full);
+    for step in [Step::Restart(Restart { max: 1, backoff }), Step::Retry(Retry { max: 1, backoff, with_context: true })]
+    {
+        let mut policy = template("council").unwrap();
+        policy.on.set(Trigger::Default, vec![step.into()]);
+        assert_eq!((spread(&policy), spread(&policy.without_jitter())), (1, 0));
+    }
+}
+
+#[test]
+fn the_steps_of_a_trigger_are_its_own_and_nobody_elses() {
+    let table = StepTable::new([(Trigger::Default, vec![Step::Fallback.into()])]);
+    assert_eq!(table.get(Trigger::Default), Some(&[StepRule::from(Step::Fallback)][..]));
+    assert_eq!(table.get(Trigger::Status(500)), None);
+}
+
+#[test]
+fn a_full_context_may_be_retried_only_with_what_failed() {
+    let steps = |with_context| {
+        let retry = Retry { max: 1, backoff: Backoff::every(Duration::ZERO), with_context };
+        problems(|policy| policy.on.set(Trigger::Kind(FailureKind::ContextLimit), vec![Step::Retry(retry).into()]))
+    };
+    assert_eq!((steps(true).len(), steps(false).len()), (0, 1));
+}

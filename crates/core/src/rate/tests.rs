@@ -321,3 +321,185 @@ fn who_forgot_everything_is_told_of_the_last_minute() {
     rate.forgotten(at(20));
     assert_eq!(rate.report(at(30)).unwrap().used, 3);
 }
+
+fn slice(granted: u32, remaining: u32) -> Slice {
+    Slice { granted, remaining, wait: Duration::ZERO, reset: Duration::from_secs(30), replicas: 3 }
+}
+
+/// A limit of a hundred of which this replica was handed a slice at the origin.
+fn leased(granted: u32, remaining: u32) -> RateLimit {
+    let rate = RateLimit::per_minute(100);
+    rate.told(&Report::default(), &slice(granted, remaining), at(0), at(0));
+    rate
+}
+
+#[test]
+fn a_slice_is_exchanged_before_it_may_no_longer_be_held() {
+    let rate = leased(10, 0);
+    (0..2).for_each(|_| _ = rate.take(at(100)).unwrap());
+    assert_eq!((rate.report(at(250)), rate.report(at(599))), (None, None));
+    let exchange = Report { given_back: 8, ahead: 1, ..Report::default() };
+    assert_eq!(rate.report(at(600)), Some(exchange));
+    assert_eq!(rate.take(at(601)), Err(Refusal::Ask), "what was given back is not used");
+}
+
+#[test]
+fn what_nobody_uses_goes_back_and_then_all_is_quiet_for_a_second() {
+    let rate = leased(10, 0);
+    assert_eq!(rate.report(at(199)), None);
+    assert_eq!(rate.report(at(200)), Some(Report { given_back: 10, ..Report::default() }));
+    assert_eq!((rate.report(at(201)), rate.report(at(999))), (None, None));
+    assert_eq!(rate.report(at(1_000)), Some(Report::default()), "what is known gets old");
+}
+
+#[test]
+fn more_is_asked_for_when_less_than_a_quarter_of_a_second_is_left() {
+    let rate = leased(10, 0);
+    (0..8).for_each(|_| _ = rate.take(at(10)).unwrap());
+    assert_eq!(rate.report(at(20)), None, "two are left, and eight a second need two in a quarter");
+    rate.take(at(20)).unwrap();
+    assert_eq!(rate.report(at(20)), Some(Report { ahead: 4, ..Report::default() }));
+    let later = leased(3, 0);
+    (0..3).for_each(|_| _ = later.take(at(900)).unwrap());
+    later.told(&Report::default(), &slice(0, 0), at(1_000), at(1_000));
+    assert_eq!(later.report(at(1_100)).unwrap().ahead, 2, "the second before counts too");
+}
+
+#[test]
+fn what_is_held_from_before_is_not_held_for_longer() {
+    let rate = leased(5, 0);
+    rate.told(&Report::default(), &slice(3, 0), at(500), at(500));
+    assert_eq!((rate.look(at(999)).remaining, rate.look(at(1_000)).remaining), (8, 0));
+    rate.told(&Report::default(), &slice(3, 0), at(1_100), at(1_200));
+    assert_eq!((rate.look(at(2_099)).remaining, rate.look(at(2_100)).remaining), (3, 0));
+}
+
+#[test]
+fn what_was_leased_and_did_not_start_can_be_used_again() {
+    let rate = leased(1, 0);
+    rate.take(at(10)).unwrap();
+    assert_eq!(rate.take(at(10)), Err(Refusal::Ask));
+    rate.give_back(at(10), at(20));
+    assert!(rate.take(at(30)).is_ok());
+    let unasked = leased(0, 6);
+    unasked.take_unasked(at(10)).unwrap();
+    unasked.give_back(at(10), at(20));
+    assert_eq!(unasked.report(at(30)), None, "it was not started after all");
+    assert_eq!(unasked.take(at(30)), Err(Refusal::Ask), "and no slice came of it");
+}
+
+#[test]
+fn nothing_is_given_back_for_a_second_that_is_over_or_not_yet_there() {
+    let rate = RateLimit::per_minute(1);
+    rate.take(at(0)).unwrap();
+    rate.give_back(at(61_000), at(0));
+    reached(rate.take(at(0)));
+    rate.take(at(61_000)).unwrap();
+    rate.give_back(at(0), at(61_000));
+    reached(rate.take(at(61_000)));
+    rate.give_back(at(61_000), at(121_000));
+    rate.take(at(121_000)).unwrap();
+}
+
+#[test]
+fn a_shared_limit_stands_as_it_was_told() {
+    let ms = Duration::from_millis;
+    let rate = leased(3, 4);
+    let standing = Standing { limit: 100, remaining: 7, reset: ms(29_900), wait: Duration::ZERO };
+    assert_eq!(rate.look(at(100)), standing);
+    let dry = Slice { wait: ms(20_000), reset: ms(10_000), ..slice(0, 0) };
+    rate.told(&Report::default(), &dry, at(5_000), at(5_000));
+    assert_eq!(rate.look(at(6_000)), Standing { limit: 100, remaining: 0, reset: ms(19_000), wait: ms(19_000) });
+    rate.told(&Report::default(), &slice(99, 99), at(7_000), at(7_000));
+    assert_eq!(rate.look(at(7_000)).remaining, 100, "never more than the limit");
+}
+
+#[test]
+fn who_lacks_asks_again_after_a_moment_and_is_remembered() {
+    let rate = RateLimit::per_minute(10);
+    assert!(!rate.lacks(at(0)), "its own limit needs no slices");
+    let dry = Slice { wait: Duration::from_secs(20), ..slice(0, 0) };
+    rate.told(&Report::default(), &dry, at(0), at(0));
+    assert!(!rate.lacks(at(99)) && rate.lacks(at(100)));
+    reached(rate.take(at(99)));
+    assert_eq!(rate.take(at(100)), Err(Refusal::Ask));
+    assert_eq!(rate.report(at(101)).unwrap().short, 2);
+    let soon = Slice { wait: Duration::from_millis(50), ..slice(0, 0) };
+    rate.told(&Report::default(), &soon, at(200), at(200));
+    assert!(!rate.lacks(at(249)) && rate.lacks(at(250)), "earlier where more is there earlier");
+    assert!(!leased(1, 0).lacks(at(500)));
+}
+
+#[test]
+fn only_what_nobody_would_notice_is_idle() {
+    let rate = RateLimit::per_minute(10);
+    assert!(rate.is_idle(at(0)));
+    rate.take(at(0)).unwrap();
+    assert!(!rate.is_idle(at(60_999)) && rate.is_idle(at(61_000)));
+    assert!(!leased(1, 0).is_idle(at(0)), "a slice in hand");
+    let asking = leased(0, 0);
+    assert!(asking.is_idle(at(0)) && asking.lacks(at(200)) && !asking.is_idle(at(200)), "somebody waits");
+}
+
+#[test]
+fn whom_nobody_answers_has_its_part_of_what_was_left_for_a_minute() {
+    let rate = leased(2, 7);
+    rate.on_its_own(at(500));
+    let left = |millis: u64| rate.look(at(millis));
+    let minute = Duration::from_secs(61);
+    assert_eq!(left(500), Standing { limit: 100, remaining: 2 + 7 / 3, reset: minute, wait: Duration::ZERO });
+    assert_eq!((0..9).filter(|_| rate.take(at(500)).is_ok()).count(), 4);
+    assert_eq!(reached(rate.take(at(500))).wait, minute);
+    let last = Duration::from_millis(1);
+    assert_eq!(left(61_499), Standing { limit: 100, remaining: 0, reset: last, wait: last });
+    assert_eq!(left(61_500).remaining, 33, "then its part of the limit, in every minute");
+    rate.on_its_own(at(62_000));
+    assert_eq!(left(62_000).remaining, 33, "it is on its own already");
+}
+
+#[test]
+fn what_is_known_is_not_reported_again() {
+    let rate = leased(0, 9);
+    (0..3).for_each(|_| _ = rate.take_unasked(at(10)).unwrap());
+    let report = rate.report(at(20)).unwrap();
+    assert_eq!(report.used, 3);
+    rate.registered(&Report { used: 2, ..report });
+    assert_eq!(rate.report(at(30)).unwrap().used, 1);
+    rate.told(&Report { used: 1, ..report }, &slice(0, 9), at(30), at(30));
+    assert_eq!(rate.report(at(40)).map(|report| report.used), Some(0));
+}
+
+#[test]
+fn a_limit_is_shared_from_the_first_time_on() {
+    let rate = leased(5, 0);
+    rate.share(2, at(0));
+    assert_eq!(rate.look(at(0)).remaining, 5, "who shares already goes on");
+    let fresh = RateLimit::per_minute(10);
+    fresh.share(2, at(0));
+    assert_eq!(fresh.take(at(0)), Err(Refusal::Ask));
+    assert_eq!(fresh.look(at(0)).remaining, 10);
+}
+
+#[test]
+fn the_limits_of_a_project_are_told_as_they_are() {
+    let (project, agents) = (Rates::per_minute(Some(3), None), Rates::per_minute(None, Some(2)));
+    assert!(project.is_limited() && agents.is_limited());
+    assert_eq!((project.project().map(RateLimit::limit), agents.project().is_none()), (Some(3), true));
+    assert_eq!((project.per_agent(), agents.per_agent()), (None, Some(2)));
+    assert!(project.are(Some(3), None) && !project.are(Some(3), Some(2)) && !project.are(None, None));
+    assert_eq!([Whose::Project, Whose::Agent].map(|whose| whose.to_string()), ["project", "agent"]);
+    let standing = |limit| Standing { limit, remaining: 1, reset: Duration::ZERO, wait: Duration::ZERO };
+    assert_eq!(standing(3).tighter(standing(2)), standing(3), "of two that leave as much room the first");
+}
+
+#[test]
+fn what_a_provider_said_is_forgotten_when_it_serves_all_the_same() {
+    let learned = Learned::default();
+    let left = Left { limit: Some(9), remaining: 0, reset: None };
+    learned.note(&Seen { requests: Some(left), tokens: None }, at(0));
+    assert_eq!((learned.used_up_until(at(0)), learned.seen(at(0)).requests), (None, Some(left)));
+    learned.note(&Seen { requests: None, tokens: Some(Left { reset: Some(Duration::from_secs(5)), ..left }) }, at(0));
+    assert!(learned.used_up_until(at(0)).is_some());
+    learned.forget();
+    assert_eq!(learned.used_up_until(at(0)), None);
+}

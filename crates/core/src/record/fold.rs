@@ -118,6 +118,17 @@ mod tests {
             ("Overloaded", "Overloaded"),
             ("bad request \"tell me about my secret", "bad request \"…"),
             ("a\n\n  b", "a b"),
+            ("a\u{7}\u{7}b", "a b"),
+            ("the tool “search” and ‘its’ 'name' failed", "the tool “…” and ‘…’ '…' failed"),
+            ("don't do 'this'", "don't do '…'"),
+            ("said 'never closed", "said 'never closed"),
+            ("mail a@b.example or read /etc/hosts, and/or wait", "mail # or read #, and/or wait"),
+            ("a snake_case or a-rather-long-hyphenated-name", "a # or #"),
+            ("just-twenty-four-letters", "just-twenty-four-letters"),
+            ("adjust-twenty-four-letter", "#"),
+            ("1 2 3", "# # #"),
+            ("see: / and // or -", "see: / and // or -"),
+            ("done. (v2):", "done. (#):"),
         ];
         for (said, folded) in cases {
             assert_eq!(fold(said), folded);
@@ -128,6 +139,9 @@ mod tests {
     fn what_speaks_of_the_prompt_is_not_kept() {
         let blocked = Failure { message: "you asked for x".into(), ..Failure::new(FailureKind::ContentFilter, "r") };
         assert_eq!(message(&blocked), None);
+        assert_eq!(message(&Failure { kind: FailureKind::BadOutput, ..blocked }), None);
+        let blank = Failure { message: " \n".into(), ..Failure::new(FailureKind::Overloaded, "r") };
+        assert_eq!(message(&blank), None);
         let busy = Failure { message: "Overloaded".into(), ..Failure::new(FailureKind::Overloaded, "r") };
         assert_eq!(message(&busy).as_deref(), Some("Overloaded"));
         assert_eq!(message(&Failure::new(FailureKind::Overloaded, "r")), None);

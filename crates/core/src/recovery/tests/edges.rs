@@ -225,3 +225,15 @@ fn a_climb_is_taken_only_where_project_and_session_can_both_pay() {
     assert!(!climbs(little, enough));
     assert!(!climbs(enough, little));
 }
+
+#[test]
+fn an_answer_that_broke_off_tells_that_it_opened_the_breaker() {
+    let mut script = Script::new("default");
+    let settings = Settings { failures: 1, ..Settings::default() };
+    script.world = World::new(ENDPOINTS.iter().map(|name| Endpoint::new(name, settings, 0.2, 1)).collect());
+    let mut recovery = script.start();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    let decision = recovery.broke_off(failure("stream_interrupted"), Usage::default(), &script.world, script.now);
+    assert_eq!(decision.breaker.map(|transition| transition.to.name()), Some("open"));
+    assert_eq!(decision.reason, Reason::AlreadyBegun);
+}
