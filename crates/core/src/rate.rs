@@ -4,7 +4,7 @@
 //! seconds, which is what a person means who writes it down. A second counts until sixty whole ones
 //! have passed after it, so a limit that is used to the full gives up to a sixtieth less.
 //!
-//! Where replicas share a limit, each holds a part of it ([`Source::Leased`]) and starts nothing beyond
+//! Where replicas share a limit, each holds a part of it (`Source::Leased`) and starts nothing beyond
 //! that, however long an answer takes: what it holds is counted as used by whoever hands it out, until
 //! the replica has said that it holds less. Whoever compares the books calls [`RateLimit::report`] and
 //! [`RateLimit::told`]; while nobody does, a replica has what it held, and a minute later its share.
