@@ -4,9 +4,10 @@
 //! seconds, which is what a person means who writes it down. A second counts until sixty whole ones
 //! have passed after it, so a limit that is used to the full gives up to a sixtieth less.
 //!
-//! Where replicas share a limit, each takes slices of it ahead (`Source::Leased`) and decides from
-//! what it holds. Whoever fetches the slices calls [`RateLimit::report`] and [`RateLimit::told`];
-//! while nobody does, a replica keeps to its share of the limit by itself.
+//! Where replicas share a limit, each holds a part of it (`Source::Leased`) and starts nothing beyond
+//! that, however long an answer takes: what it holds is counted as used by whoever hands it out, until
+//! the replica has said that it holds less. Whoever compares the books calls [`RateLimit::report`] and
+//! [`RateLimit::told`]; while nobody does, a replica has what it held, and a minute later its share.
 
 mod rates;
 mod seen;
@@ -25,16 +26,11 @@ pub const SPAN_S: u64 = 60;
 /// One more second than the span: the one under way is not over yet.
 const SLOTS: usize = SPAN_S as usize + 1;
 
-/// How long a slice may be held: whoever hands it out counts it from when it was handed out.
-pub const HOLD: Duration = Duration::from_secs(1);
+/// For so long after it was last confirmed what a replica holds is its own. Whoever hands it out counts it for this
+/// long and the span more, so that a replica which was stopped or cut off never starts what others were given.
+pub const KEEP: Duration = Duration::from_secs(SPAN_S + 5);
 
-/// A slice as old as this is exchanged for a fresh one.
-const EXCHANGE: Duration = Duration::from_millis(600);
-
-/// What nobody has used for this long goes back.
-const IDLE: Duration = Duration::from_millis(200);
-
-/// How old what is known of a shared limit may get: it is what counts when nobody answers any more.
+/// How old what is known of a shared limit may get: others may lack what is held here.
 const REFRESH: Duration = Duration::from_secs(1);
 
 /// After "nothing is left", the question is not repeated for this long.
@@ -66,30 +62,33 @@ pub enum Refusal {
     /// The limit is reached.
     Reached(Standing),
     /// Nothing of the shared limit is at hand; what is left of it must be asked for.
-    Ask,
+    Ask {
+        /// Nobody has been asked before: whether there is anything to be had is not known at all.
+        is_first: bool,
+    },
 }
 
 /// What a replica says about its part of a shared limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Requests that were started without asking.
+    /// Requests that were started and that nobody is known to have heard of.
     pub used: u32,
-    /// What it held and gives back.
-    pub given_back: u32,
+    /// What it may still start without asking.
+    pub held: u32,
     /// What requests are waiting for.
     pub short: u32,
-    /// What it would like to hold beyond that.
-    pub ahead: u32,
+    /// Nothing was started for a minute: there is no need to hold anything.
+    pub idle: bool,
 }
 
 /// What a replica is told about a shared limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// How many requests it may start.
-    pub granted: u32,
-    /// What is left for anybody after that.
+    /// How many requests it may start, all in all.
+    pub held: u32,
+    /// What nobody has started beyond that.
     pub remaining: u32,
-    /// How long until one more is there, where nothing is left.
+    /// How long until one more may be had, where none is held.
     pub wait: Duration,
     /// How long until all are there.
     pub reset: Duration,
@@ -103,9 +102,9 @@ struct State {
     source: Source,
     /// How many share the limit, as far as is known.
     replicas: u32,
-    /// Started without a slice, and not reported.
+    /// Started, and not known to have been heard of.
     unreported: u32,
-    /// Could not start for want of a slice, since the last report.
+    /// Could not start for want of a larger part, since the last report.
     short: u32,
 }
 
@@ -114,22 +113,23 @@ struct State {
 enum Source {
     /// The window alone.
     Own,
-    /// What was left of a shared limit when nobody handed out slices any more: an equal part of it, for
-    /// the minute in which what others started still counts.
-    Orphaned { spare: u32, until: Instant },
-    /// Slices of a limit that others use too.
+    /// What was held of a shared limit when nobody answered any more, and this replica's share of the limit
+    /// once the minute is over in which what others started still counts.
+    Orphaned { held: u32, held_until: Instant, share_from: Instant },
+    /// A part of a limit that others use too.
     Leased(Lease),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Lease {
-    left: u32,
-    since: Instant,
-    /// When all of this was told.
-    told: Instant,
-    /// What others have left over, when it was last told.
+    held: u32,
+    /// What is counted elsewhere as held here.
+    counted: u32,
+    /// When the last report was sent that was answered; never, where none was.
+    confirmed: Option<Instant>,
+    /// What nobody has started beyond what is held here, when it was last told.
     remaining: u32,
-    /// Nothing is left before then, as far as is known.
+    /// Nothing is to be had before then, as far as is known.
     dry_until: Instant,
     reset_at: Instant,
     /// Until then asking would bring the same answer.
@@ -157,18 +157,12 @@ impl RateLimit {
     pub fn share(&self, replicas: u32, now: Instant) {
         let mut state = self.lock();
         state.replicas = replicas.max(1);
-        if !matches!(state.source, Source::Leased(_)) {
-            // Who is not answered may take all of it to be left.
-            state.source = Source::Leased(Lease {
-                left: 0,
-                since: now,
-                told: now,
-                remaining: self.limit,
-                dry_until: now,
-                reset_at: now,
-                ask_at: now,
-            });
-        }
+        state.share_own(self.limit, now);
+    }
+
+    /// One of so many from now on, of whom nobody can be asked.
+    pub(crate) fn divide_among(&self, replicas: u32) {
+        self.lock().replicas = replicas.max(1);
     }
 
     /// Requests per minute.
@@ -185,101 +179,64 @@ impl RateLimit {
 
     /// Starts a request, if one may start.
     pub fn take(&self, now: Instant) -> Result<Standing, Refusal> {
-        let mut state = self.lock();
-        state.ring.roll(now);
-        let Source::Leased(lease) = &mut state.source else { return state.take_unasked(self.limit, now) };
-        if lease.held(now) > 0 {
-            lease.left -= 1;
-            state.ring.add();
-            return Ok(state.standing(self.limit, now));
-        }
-        if now < lease.ask_at.min(lease.dry_until) {
-            return Err(Refusal::Reached(state.standing(self.limit, now)));
-        }
-        state.short = state.short.saturating_add(1);
-        Err(Refusal::Ask)
+        self.lock().take(self.limit, now)
     }
 
-    /// The same without asking anybody: of what is known to be left, this replica's share.
+    /// The same without asking anybody: who was not answered starts nothing that it does not hold.
     pub fn take_unasked(&self, now: Instant) -> Result<Standing, Standing> {
         let mut state = self.lock();
-        state.ring.roll(now);
-        let reached = |refusal| match refusal {
+        state.take(self.limit, now).map_err(|refusal| match refusal {
             Refusal::Reached(standing) => standing,
-            Refusal::Ask => Standing { limit: self.limit, remaining: 0, reset: Duration::ZERO, wait: Duration::ZERO },
-        };
-        state.take_unasked(self.limit, now).map_err(reached)
+            Refusal::Ask { .. } => state.refused(self.limit, now),
+        })
     }
 
     /// Gives back what was taken then: the request did not start after all.
     pub fn give_back(&self, taken: Instant, now: Instant) {
         let mut state = self.lock();
         state.ring.roll(now);
-        if !state.ring.remove(second(taken)) {
+        // What was heard of elsewhere counts there, started or not.
+        if !state.ring.remove(second(taken)) || state.unreported == 0 {
             return;
         }
-        let unreported = state.unreported;
+        state.unreported -= 1;
         match &mut state.source {
-            Source::Leased(lease) if unreported == 0 => lease.left += 1,
-            Source::Leased(_) | Source::Own | Source::Orphaned { .. } => {
-                state.unreported = unreported.saturating_sub(1);
-            }
+            Source::Leased(Lease { held, .. }) => *held += 1,
+            Source::Orphaned { held, share_from, .. } if now < *share_from => *held += 1,
+            Source::Own | Source::Orphaned { .. } => {}
         }
     }
 
-    /// What is to be told to whoever hands out slices; what is given back is no longer held. `None`
-    /// where there is nothing to say.
+    /// What is to be told to whoever hands out parts; `None` where there is nothing to say.
     pub fn report(&self, now: Instant) -> Option<Report> {
         let mut state = self.lock();
         state.ring.roll(now);
-        let lively = state.ring.lately();
-        let short = std::mem::take(&mut state.short);
-        let (held, old) = match &state.source {
-            Source::Own | Source::Orphaned { .. } => (0, true),
+        state.share_own(self.limit, now);
+        // What is older counts nowhere.
+        state.unreported = state.unreported.min(state.ring.total);
+        let held = state.held(self.limit, now);
+        let is_new = match &state.source {
             Source::Leased(lease) => {
-                let age = now.since(lease.since);
-                (lease.held(now), age >= EXCHANGE || age >= IDLE && lively == 0)
+                held != lease.counted || lease.confirmed.is_none_or(|then| now.since(then) >= REFRESH)
             }
-        };
-        // About what half a second takes.
-        let wanted = lively.div_ceil(2).min(self.limit);
-        let report = Report {
-            used: state.unreported,
-            given_back: if old { held } else { 0 },
-            short,
-            ahead: if old { wanted } else { wanted.saturating_sub(held) },
-        };
-        let news = [report.used, report.given_back, report.short];
-        let stale = match &state.source {
-            Source::Leased(lease) => now.since(lease.told) >= REFRESH,
             Source::Own | Source::Orphaned { .. } => true,
         };
-        let says_something = news.iter().any(|count| *count > 0) || old && lively > 0 || stale;
-        let runs_low = lively > 0 && held < wanted.div_ceil(2);
-        if !says_something && !runs_low {
-            return None;
-        }
-        if let Source::Leased(lease) = &mut state.source {
-            lease.left -= report.given_back.min(lease.left);
-        }
-        Some(report)
+        let short = std::mem::take(&mut state.short);
+        let idle = state.ring.total == 0 && short == 0;
+        let report = Report { used: state.unreported, held, short, idle };
+        (is_new || report.used > 0 || short > 0).then_some(report)
     }
 
     /// Takes the answer to a report that was sent at `sent`.
     pub fn told(&self, report: &Report, slice: &Slice, sent: Instant, now: Instant) {
         let mut state = self.lock();
-        let held = state.held(now);
-        state.unreported = state.unreported.saturating_sub(report.used);
+        // What was started since is not in the answer.
+        let since = state.heard(report);
         state.replicas = slice.replicas.max(1);
-        let before = match &state.source {
-            Source::Leased(lease) if held > 0 => lease.since,
-            Source::Leased(_) | Source::Own | Source::Orphaned { .. } => sent,
-        };
         state.source = Source::Leased(Lease {
-            left: held.saturating_add(slice.granted),
-            // What is held from before is not held for longer than it may be.
-            since: before,
-            told: now,
+            held: slice.held.saturating_sub(since),
+            counted: slice.held.max(report.held).saturating_sub(since),
+            confirmed: Some(sent),
             remaining: slice.remaining,
             dry_until: now + slice.wait,
             reset_at: now + slice.reset,
@@ -287,17 +244,26 @@ impl RateLimit {
         });
     }
 
-    /// Nobody hands out slices: this replica keeps to its share of the limit, and in the first minute to
-    /// its share of what was left.
+    /// What a report says is known now, and nothing more was answered: whoever hands out parts has forgotten
+    /// everything, and listens.
+    pub fn registered(&self, report: &Report, sent: Instant, now: Instant) {
+        let mut state = self.lock();
+        let held = report.held.saturating_sub(state.heard(report));
+        state.source = orphaned(held, sent, now);
+    }
+
+    /// Nobody hands out parts: this replica keeps to what it holds, and after a minute to its share.
     pub fn on_its_own(&self, now: Instant) {
         let mut state = self.lock();
         if let Source::Leased(lease) = state.source {
-            let spare = lease.held(now) + lease.remaining / state.replicas;
-            state.source = Source::Orphaned { spare, until: now + Duration::from_secs(SPAN_S + 1) };
+            state.source = match lease.confirmed {
+                Some(confirmed) => orphaned(lease.held, confirmed, now),
+                None => Source::Own,
+            };
         }
     }
 
-    /// Whoever handed out slices has forgotten everything: what was started lately is news to it.
+    /// Whoever hands out parts has forgotten everything: what was started lately is news to it.
     pub fn forgotten(&self, now: Instant) {
         self.on_its_own(now);
         let mut state = self.lock();
@@ -305,10 +271,13 @@ impl RateLimit {
         state.unreported = state.ring.total;
     }
 
-    /// What a report says that was started without asking is known now, and nothing more was answered.
-    pub fn registered(&self, report: &Report) {
+    /// Holds nothing any more: this replica stops.
+    pub fn let_go(&self, now: Instant) {
         let mut state = self.lock();
-        state.unreported = state.unreported.saturating_sub(report.used);
+        match &mut state.source {
+            Source::Leased(lease) => lease.held = 0,
+            Source::Own | Source::Orphaned { .. } => state.source = orphaned(0, now, now),
+        }
     }
 
     /// Whether nothing of a shared limit is at hand and more may be had; that is remembered for the next
@@ -316,17 +285,17 @@ impl RateLimit {
     pub fn lacks(&self, now: Instant) -> bool {
         let mut state = self.lock();
         let Source::Leased(lease) = &state.source else { return false };
-        let lacks = lease.held(now) == 0 && now >= lease.ask_at.min(lease.dry_until);
+        let lacks = lease.held(now) == 0 && lease.may_ask(now);
         state.short = state.short.saturating_add(u32::from(lacks));
         lacks
     }
 
-    /// Whether nothing was started for a minute: it may be forgotten, and nobody will notice.
+    /// Whether nothing was started for a minute, and nothing is held: it may be forgotten, and nobody will notice.
     pub fn is_idle(&self, now: Instant) -> bool {
         let mut state = self.lock();
         state.ring.roll(now);
-        let held = state.held(now);
-        state.ring.total == 0 && state.short == 0 && held == 0
+        let holds = matches!(&state.source, Source::Leased(lease) if lease.held > 0 || lease.counted > 0);
+        state.ring.total == 0 && state.short == 0 && !holds
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -334,40 +303,68 @@ impl RateLimit {
     }
 }
 
+/// What is held was confirmed then; from now on there is nobody to ask.
+fn orphaned(held: u32, confirmed: Instant, now: Instant) -> Source {
+    Source::Orphaned { held, held_until: confirmed + KEEP, share_from: now + Duration::from_secs(SPAN_S + 1) }
+}
+
 impl State {
-    fn take_unasked(&mut self, limit: u32, now: Instant) -> Result<Standing, Refusal> {
-        let (share, replicas) = (self.share(limit), self.replicas);
-        let may = match &mut self.source {
-            // Every replica may do the same.
-            Source::Leased(lease) => match lease.remaining.checked_sub(replicas) {
-                Some(rest) => {
-                    lease.remaining = rest;
-                    true
-                }
-                None => false,
-            },
-            Source::Orphaned { spare, until } if now < *until => match spare.checked_sub(1) {
-                Some(rest) => {
-                    *spare = rest;
-                    true
-                }
-                None => false,
-            },
-            Source::Own | Source::Orphaned { .. } => self.ring.total < share,
-        };
-        if !may {
-            let standing = Standing { remaining: 0, ..self.standing(limit, now) };
-            return Err(Refusal::Reached(standing));
+    fn take(&mut self, limit: u32, now: Instant) -> Result<Standing, Refusal> {
+        self.ring.roll(now);
+        if self.held(limit, now) > 0 {
+            match &mut self.source {
+                Source::Leased(Lease { held, .. }) => *held -= 1,
+                Source::Orphaned { held, share_from, .. } if now < *share_from => *held -= 1,
+                Source::Own | Source::Orphaned { .. } => {}
+            }
+            self.ring.add();
+            self.unreported = self.unreported.saturating_add(1);
+            return Ok(self.standing(limit, now));
         }
-        self.ring.add();
-        self.unreported = self.unreported.saturating_add(1);
-        Ok(self.standing(limit, now))
+        match &self.source {
+            Source::Leased(lease) if lease.may_ask(now) => {
+                self.short = self.short.saturating_add(1);
+                Err(Refusal::Ask { is_first: lease.confirmed.is_none() })
+            }
+            Source::Own | Source::Orphaned { .. } | Source::Leased(_) => {
+                Err(Refusal::Reached(self.refused(limit, now)))
+            }
+        }
     }
 
-    fn held(&self, now: Instant) -> u32 {
+    /// What may be started now without asking anybody.
+    fn held(&self, limit: u32, now: Instant) -> u32 {
         match &self.source {
             Source::Leased(lease) => lease.held(now),
-            Source::Own | Source::Orphaned { .. } => 0,
+            Source::Orphaned { held, held_until, share_from } if now < *share_from => {
+                if now < *held_until {
+                    *held
+                } else {
+                    0
+                }
+            }
+            Source::Own | Source::Orphaned { .. } => self.share(limit).saturating_sub(self.ring.total),
+        }
+    }
+
+    /// What was started after the report that was heard of.
+    fn heard(&mut self, report: &Report) -> u32 {
+        self.unreported = self.unreported.saturating_sub(report.used);
+        self.unreported
+    }
+
+    /// Shares what was this replica's alone. Who is not answered may take all of it to be left.
+    fn share_own(&mut self, limit: u32, now: Instant) {
+        if matches!(self.source, Source::Own) {
+            self.source = Source::Leased(Lease {
+                held: 0,
+                counted: 0,
+                confirmed: None,
+                remaining: limit,
+                dry_until: now,
+                reset_at: now,
+                ask_at: now,
+            });
         }
     }
 
@@ -377,12 +374,20 @@ impl State {
         (limit / self.replicas.max(1)).max(1)
     }
 
+    /// How it stands for one who may not start: others may hold what is left.
+    fn refused(&self, limit: u32, now: Instant) -> Standing {
+        let standing = self.standing(limit, now);
+        let wait = if standing.wait.is_zero() { ASK_AGAIN } else { standing.wait };
+        Standing { remaining: 0, wait, reset: standing.reset.max(wait), ..standing }
+    }
+
     fn standing(&self, limit: u32, now: Instant) -> Standing {
         let lease = match &self.source {
             Source::Leased(lease) => lease,
-            Source::Orphaned { spare, until } if now < *until => {
-                let (reset, wait) = (until.since(now), if *spare > 0 { Duration::ZERO } else { until.since(now) });
-                return Standing { limit, remaining: *spare, reset, wait };
+            Source::Orphaned { share_from, .. } if now < *share_from => {
+                let (remaining, reset) = (self.held(limit, now), share_from.since(now));
+                let wait = if remaining > 0 { Duration::ZERO } else { reset };
+                return Standing { limit, remaining, reset, wait };
             }
             Source::Own | Source::Orphaned { .. } => return self.own_standing(limit, now),
         };
@@ -399,9 +404,14 @@ impl State {
 }
 
 impl Lease {
-    /// What may still be used: a slice that was held for too long counts elsewhere again.
+    /// What may still be started: what was not confirmed for too long may be others' by now.
     fn held(&self, now: Instant) -> u32 {
-        if now.since(self.since) < HOLD { self.left } else { 0 }
+        if self.confirmed.is_some_and(|then| now.since(then) < KEEP) { self.held } else { 0 }
+    }
+
+    /// Whether asking might bring something.
+    fn may_ask(&self, now: Instant) -> bool {
+        now >= self.ask_at.min(self.dry_until)
     }
 }
 
@@ -437,12 +447,6 @@ impl Ring {
         *count -= 1;
         self.total -= 1;
         true
-    }
-
-    /// What the second under way and the one before it have seen.
-    fn lately(&self) -> u32 {
-        let before = self.newest.saturating_sub(1);
-        self.counts[slot(self.newest)].max(self.counts[slot(before)])
     }
 
     fn until_oldest_leaves(&self, now: Instant) -> Duration {

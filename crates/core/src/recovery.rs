@@ -458,12 +458,6 @@ impl Recovery {
         budgets.contains(&true) | rate.is_some_and(|rate| rate.lacks(now))
     }
 
-    /// Nobody answered: goes on with this replica's part of what is known to be left.
-    pub fn go_unasked(&self) {
-        self.plan.project.spend.on_its_own();
-        self.plan.session.spend.on_its_own();
-    }
-
     /// What a person is asked, while the answer is awaited.
     pub const fn question(&self) -> Option<Question> {
         match self.state {

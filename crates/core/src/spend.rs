@@ -2,7 +2,8 @@
 //!
 //! Parallel callers see each other's reservations, so together they cannot overrun a limit that
 //! each alone would keep. Where replicas share a budget, each has a part of it allotted (`Share`) and
-//! commits no more than that; whoever keeps the books calls [`SpendBudget::report`] and
+//! commits no more than that, however long an answer takes: its part counts as spent for the others until
+//! it has said that it has less. Whoever keeps the books calls [`SpendBudget::report`] and
 //! [`SpendBudget::told`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,8 +30,6 @@ struct Books {
     share: Option<Share>,
     /// What callers could not reserve for want of a larger part, since the last report.
     short: u64,
-    /// What was reserved since the last report.
-    flow: u64,
     /// Asking for more has just been in vain.
     dry: bool,
     /// Reports since something was heard.
@@ -38,12 +37,19 @@ struct Books {
 }
 
 /// One replica's part of a budget.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Share {
     allotted: u64,
-    /// What all parts come to, this one included, as far as is known.
-    total: u64,
-    replicas: u32,
+    /// What is counted elsewhere as this replica's.
+    counted: u64,
+    /// What it had committed when that was last heard of.
+    committed: u64,
+    /// What the others have committed, as far as is known.
+    others: u64,
+    /// Whether it was ever told anything.
+    is_told: bool,
+    /// There is nobody to ask, and so many share the budget.
+    alone_of: Option<u32>,
 }
 
 /// What a replica says about its part of a budget.
@@ -53,10 +59,12 @@ pub struct SpendReport {
     pub period: u64,
     /// What it has spent, and holds for calls under way.
     pub committed_usd_micros: u64,
+    /// What it may commit.
+    pub allotted_usd_micros: u64,
     /// What it needs in all, those included who are waiting.
     pub needed_usd_micros: u64,
-    /// What it would like to have in all; less than it has is given back.
-    pub wanted_usd_micros: u64,
+    /// It needs nothing ahead.
+    pub is_idle: bool,
 }
 
 /// What a replica is told about a budget.
@@ -64,10 +72,8 @@ pub struct SpendReport {
 pub struct Allotment {
     /// Its part.
     pub allotted_usd_micros: u64,
-    /// What all parts come to.
-    pub total_usd_micros: u64,
-    /// How many share it.
-    pub replicas: u32,
+    /// What the others have committed.
+    pub others_usd_micros: u64,
 }
 
 /// What has been spent and what is held for calls under way.
@@ -105,7 +111,6 @@ impl SpendBudget {
         let mut books = self.lock();
         let Some(held) = self.held_with(&books, usd_micros) else { return false };
         books.ledger.reserved_usd_micros = held;
-        books.flow = books.flow.saturating_add(usd_micros);
         true
     }
 
@@ -132,10 +137,11 @@ impl SpendBudget {
         if period > books.ledger.period {
             books.ledger = Ledger { settled_usd_micros: 0, period, ..books.ledger };
             books.dry = false;
+            let committed = books.ledger.committed();
             if let (Some(share), Some(limit)) = (&mut books.share, self.limit_usd_micros()) {
-                // Until somebody says more, an equal part.
-                share.allotted = limit / u64::from(share.replicas.max(1));
-                share.total = limit;
+                // Of the new period nothing is this replica's yet; where nobody can be asked, an equal part.
+                let allotted = share.alone_of.map_or(0, |replicas| limit / u64::from(replicas.max(1)));
+                *share = Share { allotted: allotted.max(committed), counted: 0, committed: 0, others: 0, ..*share };
             }
         }
     }
@@ -155,21 +161,24 @@ impl SpendBudget {
         self.lock().ledger
     }
 
-    /// What all replicas together have spent or set aside, as far as is known.
+    /// What all replicas together have spent, and hold for calls under way, as far as is known.
     pub fn total_usd_micros(&self) -> u64 {
         let Books { ledger, share, .. } = *self.lock();
-        let own = ledger.committed();
-        share.map_or(own, |share| share.total.saturating_sub(share.allotted).saturating_add(own))
+        ledger.committed().saturating_add(share.map_or(0, |share| share.others))
     }
 
     /// Shares the budget from now on: nothing is this replica's before it is told so, but what it has
     /// committed already.
-    pub fn share(&self, replicas: u32) {
+    pub fn share(&self) {
         let mut books = self.lock();
-        if books.share.is_none() && self.is_limited() {
-            let allotted = books.ledger.committed();
-            books.share = Some(Share { allotted, total: allotted, replicas: replicas.max(1) });
+        if self.is_limited() {
+            books.share_own();
         }
+    }
+
+    /// Whether it is shared and nobody has said yet what this replica's part is.
+    pub fn is_unheard_of(&self) -> bool {
+        self.lock().share.is_some_and(|share| !share.is_told)
     }
 
     /// Whether this much would fit only if more of a shared budget were this replica's; that is
@@ -187,37 +196,30 @@ impl SpendBudget {
         true
     }
 
-    /// What is to be told to whoever keeps the books of all; `None` where there is nothing to say. What is
-    /// given back is no longer this replica's; nothing is while nobody `is_there` to take it.
-    pub fn report(&self, is_there: bool) -> Option<SpendReport> {
-        let limit = self.limit_usd_micros()?;
+    /// What is to be told to whoever keeps the books of all; `None` where there is nothing to say.
+    /// Whoever is idle gives back what it does not use.
+    pub fn report(&self, is_idle: bool) -> Option<SpendReport> {
+        self.limit_usd_micros()?;
         let mut books = self.lock();
-        let (short, flow) = (std::mem::take(&mut books.short), std::mem::take(&mut books.flow));
+        books.share_own();
+        let share = books.share?;
+        let short = std::mem::take(&mut books.short);
         books.dry = false;
-        let committed = books.ledger.committed();
-        let needed = committed.saturating_add(short);
-        // What a few such reports would use.
-        let mut wanted = needed.saturating_add(flow.saturating_mul(4)).min(limit.max(committed));
-        if !is_there {
-            wanted = wanted.max(books.share.map_or(0, |share| share.allotted));
-        }
         books.quiet = books.quiet.saturating_add(1);
-        let unchanged = short == 0 && books.share.is_some_and(|share| share.allotted == wanted);
-        let is_quiet = is_there && unchanged && books.quiet < QUIET_MAX;
-        if let Some(share) = &mut books.share
-            && wanted < share.allotted
-        {
-            share.total = share.total.saturating_sub(share.allotted - wanted);
-            share.allotted = wanted;
+        let committed = books.ledger.committed();
+        let allotted = if is_idle { committed } else { share.allotted.max(committed) };
+        if let Some(share) = &mut books.share {
+            share.allotted = allotted;
         }
-        let period = books.ledger.period;
-        let report = SpendReport {
-            period,
+        let is_known = short == 0 && (committed, allotted) == (share.committed, share.counted);
+        let is_quiet = share.is_told && is_known && books.quiet < QUIET_MAX;
+        (!is_quiet).then(|| SpendReport {
+            period: books.ledger.period,
             committed_usd_micros: committed,
-            needed_usd_micros: needed,
-            wanted_usd_micros: wanted,
-        };
-        (!is_quiet).then_some(report)
+            allotted_usd_micros: allotted,
+            needed_usd_micros: committed.saturating_add(short),
+            is_idle,
+        })
     }
 
     /// Takes the answer to a report.
@@ -226,19 +228,41 @@ impl SpendBudget {
         if books.ledger.period != report.period {
             return;
         }
-        let Allotment { allotted_usd_micros: allotted, total_usd_micros: total, replicas } = *allotment;
+        let Allotment { allotted_usd_micros: allotted, others_usd_micros: others } = *allotment;
         books.dry = allotted < report.needed_usd_micros;
         books.quiet = 0;
-        books.share = Some(Share { allotted, total, replicas: replicas.max(1) });
+        books.share = Some(Share {
+            allotted,
+            counted: allotted.max(report.allotted_usd_micros),
+            committed: report.committed_usd_micros,
+            others,
+            is_told: true,
+            alone_of: None,
+        });
     }
 
-    /// Nobody keeps the books of all: what nobody had taken is divided equally.
-    pub fn on_its_own(&self) {
+    /// Nobody keeps the books of all: this replica goes on with its part. One that was never told of any has an equal
+    /// one, or everything where there is nobody else.
+    pub fn on_its_own(&self, replicas: u32) {
         let mut books = self.lock();
         let Some(limit) = self.limit_usd_micros() else { return };
+        let committed = books.ledger.committed();
+        match &mut books.share {
+            Some(share) if share.is_told => share.alone_of = Some(replicas),
+            share if replicas <= 1 => *share = None,
+            share => {
+                let allotted = (limit / u64::from(replicas)).max(committed);
+                *share = Some(Share { allotted, is_told: true, alone_of: Some(replicas), ..Share::default() });
+            }
+        }
+    }
+
+    /// Keeps nothing but what is committed: this replica stops.
+    pub fn let_go(&self) {
+        let mut books = self.lock();
+        let committed = books.ledger.committed();
         if let Some(share) = &mut books.share {
-            share.allotted += limit.saturating_sub(share.total) / u64::from(share.replicas);
-            share.total = share.total.max(limit);
+            share.allotted = committed;
         }
     }
 
@@ -247,12 +271,20 @@ impl SpendBudget {
         let Books { ledger, share, .. } = books;
         let held = ledger.reserved_usd_micros.checked_add(usd_micros)?;
         let committed = ledger.settled_usd_micros.saturating_add(held);
-        let most = share.map(|share| share.allotted).or(self.limit_usd_micros());
+        let most = self.limit_usd_micros().map(|limit| share.map_or(limit, |share| share.allotted.min(limit)));
         most.is_none_or(|most| committed <= most).then_some(held)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Books {
+    /// Shares what was this replica's alone.
+    fn share_own(&mut self) {
+        let allotted = self.ledger.committed();
+        self.share.get_or_insert(Share { allotted, ..Share::default() });
     }
 }
 

@@ -176,7 +176,7 @@ impl Endpoint {
         let refused = match rate.take(now) {
             Ok(_) => return Ok(()),
             Err(Refusal::Reached(standing)) => standing,
-            Err(Refusal::Ask) => match rate.take_unasked(now) {
+            Err(Refusal::Ask { .. }) => match rate.take_unasked(now) {
                 Ok(_) => return Ok(()),
                 Err(standing) => standing,
             },

@@ -143,16 +143,14 @@ impl Engine {
             return Ok(None);
         }
         let (agent, now) = (agent(call), self.clock.now());
-        let lacks = |refused: &Refused| refused.refusal == Refusal::Ask;
         let mut taken = project.rate.take(agent, now);
         for _ in 0..ASKS_MAX {
+            let Err(Refused { refusal: Refusal::Ask { is_first }, .. }) = taken else { break };
             // Boxed: every request has room for what few need.
-            if !taken.as_ref().is_err_and(lacks) || !Box::pin(self.sharing.more(now)).await {
-                break;
-            }
+            Box::pin(self.sharing.more(self.clock.now(), is_first)).await;
             taken = project.rate.take(agent, self.clock.now());
         }
-        if taken.as_ref().is_err_and(lacks) {
+        if let Err(Refused { refusal: Refusal::Ask { .. }, .. }) = taken {
             taken = project.rate.take_unasked(agent, self.clock.now());
         }
         match taken {
@@ -173,7 +171,7 @@ impl Engine {
         let nothing = Standing { limit: 0, remaining: 0, reset: Duration::ZERO, wait: Duration::ZERO };
         let standing = match refused.refusal {
             Refusal::Reached(standing) => standing,
-            Refusal::Ask => nothing,
+            Refusal::Ask { .. } => nothing,
         };
         let reason = Reason::RateLimit { whose: refused.whose, standing };
         let outcome = Outcome::GaveUp(reason);

@@ -109,7 +109,7 @@ impl Operation {
             _ if plain => Arc::new(Session::new(None)),
             Some(id) => {
                 let session = engine.sessions.get(&project.name, id, configured.usd_micros_per_session, now);
-                engine.sharing.uses(&project.name, id, &session);
+                engine.sharing.uses(&project.name, id, &session, now);
                 session
             }
             None => match &repeat {
@@ -241,14 +241,13 @@ impl Operation {
         let plan = self.recovery.plan();
         if let Some(id) = &self.call.session {
             // A wait between two attempts may have been long enough for it to be left out of the rounds.
-            self.engine.sharing.uses(&plan.project.name, id, &plan.session);
+            self.engine.sharing.uses(&plan.project.name, id, &plan.session, self.engine.clock.now());
         }
         for _ in 0..ASKS_MAX {
-            if !self.engine.sharing.more(self.engine.clock.now()).await {
-                return self.recovery.go_unasked();
-            }
+            let is_first = plan.session.spend.is_unheard_of();
+            let is_answered = self.engine.sharing.more(self.engine.clock.now(), is_first).await;
             // Others who came meanwhile may have taken what was fetched for this one.
-            if !self.recovery.lacks(&self.world, self.engine.clock.now()) {
+            if !is_answered || !self.recovery.lacks(&self.world, self.engine.clock.now()) {
                 return;
             }
         }

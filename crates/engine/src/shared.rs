@@ -31,6 +31,10 @@ use crate::Engine;
 /// How long a request may wait for a round.
 const BUDGET: Duration = Duration::from_millis(5);
 
+/// How long the first request of an agent or a session may, of whose limit nothing is known here: until the round
+/// under way and the next one are answered, or given up.
+const FIRST_BUDGET: Duration = Duration::from_secs(1);
+
 /// Sessions whose budgets are compared; more than these keep to what they have.
 const SESSIONS_MAX: usize = 10_000;
 
@@ -58,8 +62,8 @@ struct Notes {
     /// When the round under way began, in nanoseconds; zero where none is.
     under_way: AtomicU64,
     wake: Notify,
-    /// Sessions with a budget that were used lately, by project and id.
-    sessions: Mutex<HashMap<SessionKey, Arc<Session>>>,
+    /// Sessions with a budget that were used lately, by project and id, and when that was.
+    sessions: Mutex<HashMap<SessionKey, (Arc<Session>, Instant)>>,
     failed: AtomicU64,
     waited: AtomicU64,
     unanswered: AtomicU64,
@@ -117,28 +121,29 @@ impl Sharing {
     }
 
     /// A session with a budget is used: its part of it is looked after.
-    pub(crate) fn uses(&self, project: &Arc<str>, id: &Arc<str>, session: &Arc<Session>) {
+    pub(crate) fn uses(&self, project: &Arc<str>, id: &Arc<str>, session: &Arc<Session>, now: Instant) {
         if !session.spend.is_limited() {
             return;
         }
         if !self.is_up() {
-            // One that was quiet when the shared state went away has its part of what was left, too.
-            session.spend.on_its_own();
+            session.spend.on_its_own(self.notes.replicas.load(Ordering::Relaxed));
             return;
         }
         let mut sessions = self.notes.sessions();
-        if sessions.len() < SESSIONS_MAX {
-            session.spend.share(self.notes.replicas.load(Ordering::Relaxed));
-            sessions.entry((Arc::clone(project), Arc::clone(id))).or_insert_with(|| Arc::clone(session));
+        let key = (Arc::clone(project), Arc::clone(id));
+        if sessions.len() < SESSIONS_MAX || sessions.contains_key(&key) {
+            session.spend.share();
+            sessions.insert(key, (Arc::clone(session), now));
         }
     }
 
-    /// Asks for more of what is lacking, and waits for the answer for a moment; whether there was one.
-    pub(crate) async fn more(&self, now: Instant) -> bool {
+    /// Asks for more of what is lacking, and waits for the answer for a moment; whether there was one. Who asks for
+    /// the first time has nothing to go by: it waits until it is known that nobody answers.
+    pub(crate) async fn more(&self, now: Instant, is_first: bool) -> bool {
         let notes = &*self.notes;
         let under_way = Instant::from_nanos(notes.under_way.load(Ordering::Relaxed));
         let slow = under_way != Instant::ORIGIN && now.since(under_way) > BUDGET;
-        if !self.is_up() || slow {
+        if !self.is_up() || slow && !is_first {
             return false;
         }
         notes.waited.fetch_add(1, Ordering::Relaxed);
@@ -146,8 +151,9 @@ impl Sharing {
         // One that begins from now on knows what is lacking.
         let wanted = notes.begun.load(Ordering::Acquire) + 1;
         notes.wake.notify_one();
-        let answer = timeout(BUDGET, answered.wait_for(|round| *round >= wanted)).await;
-        let is_answered = matches!(answer, Ok(Ok(_)));
+        let budget = if is_first { FIRST_BUDGET } else { BUDGET };
+        let answer = timeout(budget, answered.wait_for(|round| *round >= wanted || !self.is_up())).await;
+        let is_answered = matches!(answer, Ok(Ok(_))) && self.is_up();
         if !is_answered {
             notes.unanswered.fetch_add(1, Ordering::Relaxed);
         }
@@ -201,7 +207,13 @@ impl Sharing {
 }
 
 impl Notes {
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionKey, Arc<Session>>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionKey, (Arc<Session>, Instant)>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody answers; who waits for it need not wait any longer.
+    fn is_down(&self) {
+        self.up.store(false, Ordering::Relaxed);
+        self.answered.send_modify(|_| {});
     }
 }

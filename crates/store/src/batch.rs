@@ -338,10 +338,9 @@ fn text(table: &str, columns: &[&str], rows: usize, on_conflict: &str, place: &s
 }
 
 /// Learns which values have a sum of their own already.
-pub(crate) async fn learn(db: &Database, since: i64) -> Result<Known, Error> {
-    let mut known = Known::default();
-    let sql = "SELECT project, grain, bucket, dimension, value FROM rollups WHERE bucket >= $1 LIMIT 1000000";
-    for row in db.rows(sql, args![since]).await? {
+pub(crate) async fn learn(db: &Database, known: &mut Known, from: i64, to: i64) -> Result<(), Error> {
+    let sql = "SELECT project, grain, bucket, dimension, value FROM rollups WHERE bucket >= $1 AND bucket < $2";
+    for row in db.rows(sql, args![from, to]).await? {
         let dimension: String = row.get("dimension")?;
         let Some(dimension) = Dimension::ALL.into_iter().find(|known| known.as_str() == dimension) else { continue };
         known.learn(&Key {
@@ -352,5 +351,5 @@ pub(crate) async fn learn(db: &Database, since: i64) -> Result<Known, Error> {
             value: row.get::<String>("value")?.into(),
         });
     }
-    Ok(known)
+    Ok(())
 }

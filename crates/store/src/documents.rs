@@ -99,10 +99,16 @@ impl Store {
         let (space, name) = (space.to_owned(), name.to_owned());
         let now = crate::now();
         self.run(move |db| async move {
-            let mut tx = db.begin(Durability::Power).await?;
-            let changed = change(&mut tx, space, name, body, expected, now).await?;
-            tx.commit().await?;
-            Ok(changed)
+            let mut is_repeated = false;
+            loop {
+                let mut tx = db.begin(Durability::Power).await?;
+                let changed = change(&mut tx, space.clone(), name.clone(), body.clone(), expected, now).await?;
+                match tx.commit().await {
+                    // Nobody knows whether it was made. Made once more, it is recognised.
+                    Err(error) if error.may_pass() && !is_repeated => is_repeated = true,
+                    done => return done.map(|()| changed),
+                }
+            }
         })
         .await?
         .map_err(|current| PutError::Conflict(current.map(Box::new)))
@@ -128,6 +134,9 @@ async fn change(
     };
     let sql = "SELECT * FROM documents WHERE space = $1 AND name = $2";
     let there = tx.row(sql, args![space.as_str(), name.as_str()]).await?.as_ref().map(read).transpose()?;
+    if let Some(there) = there.as_ref().filter(|there| is_made(there, body.as_ref(), expected, now)) {
+        return Ok(Ok(there.clone()));
+    }
     let version = there.as_ref().map_or(0, |there| there.version);
     let alive = there.filter(|there| there.body.is_some());
     let fits = match expected {
@@ -146,6 +155,16 @@ async fn change(
     let Document { space, name, .. } = &document;
     tx.execute(sql, args![space.as_str(), name.as_str(), version + 1, number, now, text]).await?;
     Ok(Ok(document))
+}
+
+/// Whether this change has been made already: by whoever sends it again because nobody told them so.
+fn is_made(there: &Document, body: Option<&Json>, expected: Expected, now: i64) -> bool {
+    there.body.as_ref() == body
+        && match expected {
+            Expected::Anything => there.updated == now,
+            Expected::Nothing => body.is_some(),
+            Expected::Version(wanted) => there.version == wanted + 1,
+        }
 }
 
 async fn documents(db: &Database, space: String, paging: &Paging) -> Result<Page<Document>, Error> {

@@ -77,6 +77,8 @@ struct Folded {
     bytes: usize,
     /// The first of the waiting ones that are being written.
     in_hand: usize,
+    /// How many of those that ever waited are written, or lost for good: the first ones.
+    gone: u64,
 }
 
 impl Shared {
@@ -86,7 +88,7 @@ impl Shared {
             options,
             fed: Mutex::default(),
             turn: Mutex::default(),
-            folded: Mutex::new(Folded { folding, waiting: VecDeque::new(), bytes: 0, in_hand: 0 }),
+            folded: Mutex::new(Folded { folding, waiting: VecDeque::new(), bytes: 0, in_hand: 0, gone: 0 }),
             work: Notify::new(),
             database: watch::Sender::new(None),
             trouble: Mutex::new(Some("it has not been reached yet".to_owned())),
@@ -172,6 +174,7 @@ impl Shared {
         let mut folded = lock(&self.folded);
         folded.bytes = folded.bytes.saturating_sub(bytes);
         folded.in_hand = folded.in_hand.saturating_sub(items.len());
+        folded.gone += items.len() as u64;
     }
 
     /// Nothing in the hand could be written.
@@ -255,18 +258,23 @@ impl Shared {
         }
     }
 
-    /// Waits until nothing that was fed waits any more; says whether it came to that.
+    /// Waits until nothing that was fed so far waits any more, whatever is fed meanwhile; says whether it came to that.
     pub(crate) async fn flushed(&self, patience: Duration) -> bool {
-        let idle = async {
-            while !self.is_idle() {
+        self.fold(crate::now());
+        let mark = {
+            let folded = lock(&self.folded);
+            folded.gone + (folded.waiting.len() + folded.in_hand) as u64
+        };
+        let reached = async {
+            while lock(&self.folded).gone < mark {
                 self.hurry.store(true, Ordering::Relaxed);
                 self.work.notify_one();
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let is_idle = tokio::time::timeout(patience, idle).await.is_ok();
+        let is_reached = tokio::time::timeout(patience, reached).await.is_ok();
         self.hurry.store(false, Ordering::Relaxed);
-        is_idle
+        is_reached
     }
 
     pub(crate) fn is_hurried(&self) -> bool {

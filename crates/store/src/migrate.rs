@@ -22,6 +22,19 @@ const MIGRATIONS: &[&str] = &[
 /// Any number that nobody else locks.
 const POSTGRES_LOCK: i64 = 0x5743_a4f0;
 
+/// Whether nothing is missing: asked first, for that takes no longer than any question.
+pub(crate) async fn is_done(db: &Database) -> Result<bool, Error> {
+    let table = match db {
+        Database::Sqlite(_) => "SELECT 1 AS n FROM sqlite_master WHERE name = 'steadfast_schema'",
+        Database::Postgres(_) => "SELECT CAST(1 AS BIGINT) AS n WHERE to_regclass('steadfast_schema') IS NOT NULL",
+    };
+    if db.row(table, args![]).await?.is_none() {
+        return Ok(false);
+    }
+    let version = db.row("SELECT version FROM steadfast_schema", args![]).await?;
+    Ok(version.map(|row| row.get::<i64>("version")).transpose()? == Some(MIGRATIONS.len() as i64))
+}
+
 /// Applies what is missing. Several processes may do this at once: one does it, the others wait.
 pub(crate) async fn migrate(db: &Database) -> Result<(), Error> {
     let known = MIGRATIONS.len() as i64;

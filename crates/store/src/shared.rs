@@ -53,6 +53,10 @@ pub struct Round {
     pub proposal: String,
     /// Its own name, made anew with every start.
     pub replica: String,
+    /// Which of its rounds this is: one that comes after a later one is not heard.
+    pub number: u64,
+    /// The last of its rounds that it was answered.
+    pub heard: u64,
     /// The newest version of facts it knows.
     pub seen: u64,
     /// It stops: what it holds goes back.
@@ -83,14 +87,14 @@ pub struct RateAsk {
     pub key: String,
     /// Requests per minute.
     pub limit: u32,
-    /// Started without asking.
+    /// Started since the last round that was answered.
     pub used: u32,
-    /// Held, and given back.
-    pub given_back: u32,
+    /// What it may still start without asking.
+    pub held: u32,
     /// What requests are waiting for.
     pub short: u32,
-    /// What it would like to hold beyond that.
-    pub ahead: u32,
+    /// It needs nothing ahead.
+    pub idle: bool,
 }
 
 /// One budget of a round.
@@ -102,10 +106,12 @@ pub struct SpendAsk {
     pub limit: u64,
     /// Spent, or held for calls under way.
     pub committed: u64,
+    /// What it may commit.
+    pub allotted: u64,
     /// What it needs in all.
     pub needed: u64,
-    /// What it would like to have in all.
-    pub wanted: u64,
+    /// It needs nothing ahead.
+    pub idle: bool,
 }
 
 /// The answer of a round.
@@ -128,9 +134,10 @@ pub struct Answer {
     pub version: u64,
     /// What others said since the version that was seen.
     pub facts: Vec<Fact>,
-    /// For each rate limit of the round: granted, left, milliseconds until one more, until all.
+    /// For each rate limit of the round: what this replica holds now, what nobody has started beyond that,
+    /// milliseconds until one more, until all.
     pub rates: Vec<[u64; 4]>,
-    /// For each budget of the round: this replica's part, and what all come to.
+    /// For each budget of the round: this replica's part, and what the others have committed.
     pub spends: Vec<[u64; 2]>,
 }
 

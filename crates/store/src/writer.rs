@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::fold::Item;
 use crate::intake::{Shared, events};
 use crate::migrate;
-use crate::rollup::{DAY, Known};
+use crate::rollup::{DAY, HOUR, Known};
 use crate::upkeep;
 
 /// How long events are gathered before they are written.
@@ -189,6 +189,20 @@ async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, Error>>
     timeout(limit, work).await.unwrap_or_else(|_| Err(silent()))
 }
 
+/// Reads which values have sums of their own, an hour of them at a time: however many there are, each answer is soon
+/// there.
+async fn learn(db: &Database) -> Result<Known, Error> {
+    let mut known = Known::default();
+    let since = crate::now() - 2 * DAY;
+    let hours = 2 * DAY / HOUR;
+    for hour in 0..=hours {
+        let from = since + hour * HOUR;
+        let to = if hour == hours { i64::MAX } else { from + HOUR };
+        within(ANSWER_WITHIN, batch::learn(db, &mut known, from, to)).await?;
+    }
+    Ok(known)
+}
+
 /// Counts this opening of the store, and says which it is.
 async fn count_opening(db: &Database) -> Result<Option<i64>, Error> {
     let mut tx = db.begin(Durability::Process).await?;
@@ -254,11 +268,13 @@ impl Link {
 
     async fn connect(&mut self, shared: &Shared) -> Result<(), Error> {
         let db = within(ANSWER_WITHIN, Database::connect(&shared.options.address)).await?;
-        within(MIGRATED_WITHIN, migrate::migrate(&db)).await?;
+        if !within(ANSWER_WITHIN, migrate::is_done(&db)).await? {
+            within(MIGRATED_WITHIN, migrate::migrate(&db)).await?;
+        }
         if let Some(opening) = within(ANSWER_WITHIN, count_opening(&db)).await? {
             shared.number(opening);
         }
-        self.known = within(ANSWER_WITHIN, batch::learn(&db, crate::now() - 2 * DAY)).await?;
+        self.known = learn(&db).await?;
         let db = Arc::new(db);
         shared.reached(Arc::clone(&db));
         if let Some(old) = self.database.replace(db) {

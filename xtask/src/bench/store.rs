@@ -1,4 +1,5 @@
-//! `cargo xtask bench store`: events a second into SQLite, and what pages cost with few and with many events stored.
+//! `cargo xtask bench store`: events a second into SQLite, what pages cost with few and with many events stored, and what
+//! listing and leasing cost while a hundred thousand tasks wait.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -8,8 +9,7 @@ use serde_json::Value;
 
 use crate::{talk, tidy};
 
-const USAGE: &str =
-    "`bench store` takes --seconds N, --few EVENTS, --many EVENTS, --only rate|fill|pages, --folder FOLDER (kept)";
+const USAGE: &str = "`bench store` takes --seconds N, --few EVENTS, --many EVENTS, --only rate|fill|pages|tasks, --folder FOLDER (kept)";
 
 /// Events a second that SQLite must take.
 const RATE_MIN: f64 = 20_000.0;
@@ -19,6 +19,10 @@ const PAGE_MS_MAX: f64 = 50.0;
 
 /// Ten times as many events may take this much longer.
 const GROWTH_MAX: f64 = 1.5;
+
+/// How many tasks wait, and what listing or leasing some of them may take.
+const TASKS: &str = "100000";
+const TASKS_MS_MAX: f64 = 10.0;
 
 struct Options {
     seconds: u32,
@@ -56,6 +60,14 @@ pub(super) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         let many = ask(&load, &["pages", &file(options.many)])?;
         is_met &= table(&options, &few, &many)?;
     }
+    if wanted("tasks") {
+        let fresh = options.folder.join("tasks.db");
+        forget(&fresh);
+        let sqlite = ask(&load, &["tasks", &fresh.display().to_string(), TASKS])?;
+        let postgres = ask(&load, &["tasks", "postgres", TASKS])?;
+        is_met &= tasks(&sqlite, &postgres)?;
+        forget(&fresh);
+    }
     Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -70,6 +82,20 @@ fn table(options: &Options, few: &Value, many: &Value) -> anyhow::Result<bool> {
         // Under a millisecond the ratio is noise.
         is_met &= ms(many) < PAGE_MS_MAX && (ms(many) < 1.0 || ms(many) / ms(few) < GROWTH_MAX);
         talk(&format!("{name:<40}{:>14.2}{:>14.2}{:>8.2}", ms(few), ms(many), ms(many) / ms(few)));
+    }
+    Ok(is_met)
+}
+
+/// Prints what tasks cost on both databases; says whether everything was quick enough.
+fn tasks(sqlite: &Value, postgres: &Value) -> anyhow::Result<bool> {
+    let (sqlite, postgres) = (sqlite.as_array().context("no figures")?, postgres.as_array().context("no figures")?);
+    let mut is_met = true;
+    talk(&format!("{:<40}{:>14}{:>14}", format!("{TASKS} tasks wait, median ms"), "SQLite", "PostgreSQL"));
+    for (sqlite, postgres) in sqlite.iter().zip(postgres) {
+        let ms = |figures: &Value| figures["median_ms"].as_f64().unwrap_or(f64::NAN);
+        is_met &= ms(sqlite) < TASKS_MS_MAX && ms(postgres) < TASKS_MS_MAX;
+        let name = sqlite["page"].as_str().unwrap_or_default();
+        talk(&format!("{name:<40}{:>14.2}{:>14.2}", ms(sqlite), ms(postgres)));
     }
     Ok(is_met)
 }

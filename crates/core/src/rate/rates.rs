@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{RateLimit, Refusal, Standing};
@@ -17,8 +17,10 @@ pub struct Rates {
     project: Option<RateLimit>,
     per_agent: Option<u32>,
     agents: Mutex<HashMap<Arc<str>, Arc<RateLimit>>>,
-    /// How many replicas share the limits; zero where none do.
-    shared_by: AtomicU32,
+    /// How many replicas there are, as far as is known.
+    replicas: AtomicU32,
+    /// Whether there is somebody to ask.
+    is_shared: AtomicBool,
 }
 
 /// Whose limit it is.
@@ -42,8 +44,7 @@ pub struct Refused {
 impl Rates {
     /// Requests per minute of a project, and of each agent in it.
     pub fn per_minute(project: Option<u32>, per_agent: Option<u32>) -> Self {
-        let (agents, shared_by) = (Mutex::default(), AtomicU32::new(0));
-        Self { project: project.map(RateLimit::per_minute), per_agent, agents, shared_by }
+        Self { project: project.map(RateLimit::per_minute), per_agent, ..Self::default() }
     }
 
     /// Whether there is any limit: a project without one pays nothing.
@@ -51,9 +52,15 @@ impl Rates {
         self.project.is_some() || self.per_agent.is_some()
     }
 
-    /// So many replicas share the limits, those of agents included that are not known yet; zero ends it.
+    /// So many replicas share the limits, those of agents included that are not known yet.
     pub fn share(&self, replicas: u32) {
-        self.shared_by.store(replicas, Ordering::Relaxed);
+        self.replicas.store(replicas, Ordering::Relaxed);
+        self.is_shared.store(true, Ordering::Relaxed);
+    }
+
+    /// Nobody can be asked: agents that are not known yet have this replica's share.
+    pub fn on_its_own(&self) {
+        self.is_shared.store(false, Ordering::Relaxed);
     }
 
     /// Whether these are the limits.
@@ -132,9 +139,10 @@ impl Rates {
         let name = if agents.len() >= AGENTS_MAX { "" } else { name };
         let made = || {
             let made = RateLimit::per_minute(limit);
-            let replicas = self.shared_by.load(Ordering::Relaxed);
-            if replicas > 0 {
-                made.share(replicas, now);
+            let replicas = self.replicas.load(Ordering::Relaxed);
+            match self.is_shared.load(Ordering::Relaxed) {
+                true => made.share(replicas, now),
+                false => made.divide_among(replicas),
             }
             Arc::new(made)
         };

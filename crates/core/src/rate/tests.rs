@@ -135,37 +135,119 @@ fn what_a_provider_says_is_believed_for_a_minute_at_most() {
     assert_eq!(learned.used_up_until(at(61_000)), None);
 }
 
-/// What hands out slices of one limit, as the script in Redis does.
+/// What hands out parts of one limit, as the script in Redis does.
 struct Bank {
     limit: u32,
-    /// What was handed out, by second.
-    granted: Vec<(u64, u32)>,
+    /// What was started, and when that was heard of.
+    started: Vec<(u64, u32)>,
+    /// What each holds, when it said so, and what was heard of since it was last answered.
+    replicas: [Part; 3],
+    tight_until: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Part {
+    counted: u32,
+    said: u64,
+    number: u64,
+    heard: u64,
+    used: u32,
 }
 
 impl Bank {
-    /// How long a slice counts: a minute, as long as it may be held, and the second it was taken in.
-    const SPAN_MS: u64 = (SPAN_S + 2) * 1000;
+    const KEPT_MS: u64 = 130_000;
 
-    fn renew(&mut self, report: &Report, replicas: u32, now: u64) -> Slice {
-        self.granted.retain(|(then, _)| now < then + Self::SPAN_MS);
-        let mut given_back = report.given_back;
-        for (_, count) in self.granted.iter_mut().rev() {
-            let taken = given_back.min(*count);
-            *count -= taken;
-            given_back -= taken;
+    fn new(limit: u32) -> Self {
+        Self { limit, started: Vec::new(), replicas: Default::default(), tight_until: 0 }
+    }
+
+    /// One round of one replica: which of its rounds it is, and which was the last it was answered.
+    fn round(&mut self, who: usize, round: (u64, u64), report: &Report, now: u64) -> Option<Slice> {
+        let (number, heard) = round;
+        if number <= self.replicas[who].number {
+            return None;
         }
-        let mut used: u32 = self.granted.iter().map(|(_, count)| count).sum();
-        used += report.used;
-        let free = self.limit.saturating_sub(used);
-        let needed = report.short.min(free);
-        let granted = needed + report.ahead.min((free - needed) / (2 * replicas));
-        self.granted.push((now, granted + report.used));
-        Slice {
-            granted,
-            remaining: free - granted,
-            wait: Duration::from_millis(if free > granted { 0 } else { 100 }),
-            reset: Duration::from_secs(60),
-            replicas,
+        self.started.retain(|(then, _)| now / 1000 < then / 1000 + SPAN_S + 1);
+        let before = self.replicas[who];
+        let known = if before.heard == heard { before.used } else { 0 };
+        self.started.push((now, report.used.saturating_sub(known)));
+        let total: u32 = self.started.iter().map(|(_, count)| count).sum();
+        let kept = |part: &Part| now < part.said + Self::KEPT_MS;
+        let others = self.replicas.iter().enumerate().filter(|(other, part)| *other != who && kept(part));
+        let others: u32 = others.map(|(_, part)| part.counted).sum();
+        let free = self.limit.saturating_sub(total + others);
+        let mut held = report.short.min(free);
+        if report.short > free {
+            self.tight_until = now + 2_000;
+        }
+        if self.tight_until <= now && !report.idle {
+            held += (free - held) / 3;
+        }
+        held = held.min((self.limit / 3).max(1));
+        let counted = held.max(report.held);
+        self.replicas[who] = Part { counted, said: now, number, heard, used: report.used.max(known) };
+        let wait = Duration::from_millis(if held == 0 && free == 0 { 100 } else { 0 });
+        let remaining = self.limit.saturating_sub(total + held);
+        Some(Slice { held, remaining, wait, reset: Duration::from_secs(60), replicas: 3 })
+    }
+}
+
+/// What becomes of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wire {
+    Answers,
+    /// It is done, and nobody hears of it.
+    LosesTheAnswer,
+    /// Nobody does it.
+    LosesTheRound,
+    /// It is given up, and done after later ones.
+    IsLate,
+}
+
+fn any_wire() -> impl Strategy<Value = Wire> {
+    prop_oneof![
+        6 => Just(Wire::Answers),
+        1 => Just(Wire::LosesTheAnswer),
+        1 => Just(Wire::LosesTheRound),
+        1 => Just(Wire::IsLate),
+    ]
+}
+
+/// A replica with what it has to do with its rounds.
+struct Replica {
+    limit: RateLimit,
+    number: u64,
+    heard: u64,
+    /// A round that was given up and is still under way.
+    late: Option<((u64, u64), Report)>,
+}
+
+impl Replica {
+    /// One round, to which this happens; whether it was answered.
+    fn round(&mut self, who: usize, bank: &mut Bank, wire: Wire, now: u64) {
+        let Some(report) = self.limit.report(at(now)) else { return };
+        self.number += 1;
+        let round = (self.number, self.heard);
+        let slice = match wire {
+            Wire::Answers => bank.round(who, round, &report, now),
+            Wire::LosesTheAnswer => bank.round(who, round, &report, now).and(None),
+            Wire::LosesTheRound => None,
+            Wire::IsLate => {
+                self.late = Some((round, report));
+                None
+            }
+        };
+        match slice {
+            Some(slice) => {
+                self.heard = self.number;
+                self.limit.told(&report, &slice, at(now), at(now));
+            }
+            None => self.limit.on_its_own(at(now)),
+        }
+        if wire == Wire::Answers
+            && let Some((round, report)) = self.late.take()
+        {
+            assert!(bank.round(who, round, &report, now).is_none(), "what comes after a later one is not heard");
         }
     }
 }
@@ -199,61 +281,52 @@ proptest! {
                     let first = started.iter().map(leaves).filter(|leaves| now < *leaves).min();
                     prop_assert_eq!(Some(at(now) + standing.wait), first.map(at), "when the first of them leaves");
                 }
-                Err(Refusal::Ask) => prop_assert!(false, "nobody shares it"),
+                Err(Refusal::Ask { .. }) => prop_assert!(false, "nobody shares it"),
             }
         }
     }
 
-    /// Replicas that lease slices keep the limit together, whoever asks when, and none of what they
-    /// hold is lost.
+    /// Replicas that share a limit keep it together, whoever asks when, and whatever becomes of their rounds.
     #[test]
     fn replicas_keep_a_limit_together(
-        limit in 1u32..60,
-        steps in prop::collection::vec((0usize..3, 0u64..400, 1u32..8), 1..300),
+        limit in 3u32..60,
+        steps in prop::collection::vec((0usize..3, 0u64..400, 1u32..8, any_wire()), 1..300),
     ) {
-        let replicas: Vec<RateLimit> = (0..3).map(|_| RateLimit::per_minute(limit)).collect();
-        let mut bank = Bank { limit, granted: Vec::new() };
-        let mut renew = |replica: &RateLimit, now: u64| {
-            if let Some(report) = replica.report(at(now)) {
-                let slice = bank.renew(&report, 3, now);
-                replica.told(&report, &slice, at(now), at(now));
-            }
-        };
-        for replica in &replicas {
-            let slice = Slice { granted: 0, remaining: limit, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 };
-            replica.told(&Report::default(), &slice, at(0), at(0));
+        let is_answered = steps.iter().all(|(_, _, _, wire)| *wire == Wire::Answers);
+        let replica = || Replica { limit: RateLimit::per_minute(limit), number: 0, heard: 0, late: None };
+        let mut replicas = [replica(), replica(), replica()];
+        let mut bank = Bank::new(limit);
+        for (who, replica) in replicas.iter_mut().enumerate() {
+            replica.round(who, &mut bank, Wire::Answers, 0);
         }
         let mut started: Vec<u64> = Vec::new();
         let mut now = 1_000;
-        for (who, pause, burst) in steps {
+        for (who, pause, burst, wire) in steps {
             now += pause;
             for _ in 0..burst {
-                let taken = match replicas[who].take(at(now)) {
-                    Err(Refusal::Ask) => {
-                        renew(&replicas[who], now);
-                        replicas[who].take(at(now))
+                if let Err(Refusal::Ask { .. }) = replicas[who].limit.take(at(now)).map(|_| started.push(now)) {
+                    replicas[who].round(who, &mut bank, wire, now);
+                    if replicas[who].limit.take_unasked(at(now)).is_ok() {
+                        started.push(now);
                     }
-                    other => other,
-                };
-                if taken.is_ok() {
-                    started.push(now);
                 }
                 let within = started.iter().filter(|then| now < **then + 60_000).count() as u32;
                 prop_assert!(within <= limit, "{within} of {limit}");
             }
             if pause > 100 {
-                replicas.iter().for_each(|replica| renew(replica, now));
+                for (who, replica) in replicas.iter_mut().enumerate() {
+                    replica.round(who, &mut bank, wire, now);
+                }
             }
         }
-        prop_assert!(!started.is_empty(), "a limit that nobody used lets one through");
+        prop_assert!(!started.is_empty() || !is_answered, "a limit that nobody used lets one through");
     }
 
-    /// Without anybody to ask, each keeps to its share.
+    /// Without anybody to ask, each keeps to what it held, and a minute later to its share.
     #[test]
     fn a_replica_on_its_own_keeps_to_its_share(limit in 3u32..60, asks in 1usize..200) {
         let rate = RateLimit::per_minute(limit);
-        let slice = Slice { granted: 0, remaining: limit, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 };
-        rate.told(&Report::default(), &slice, at(0), at(0));
+        rate.told(&Report::default(), &slice(limit / 3, 0), at(0), at(0));
         rate.on_its_own(at(5));
         let started = (0..asks).filter(|_| rate.take(at(10)).is_ok()).count();
         prop_assert_eq!(started, asks.min(limit as usize / 3));
@@ -264,62 +337,135 @@ proptest! {
     }
 }
 
+/// What one of three is told.
+fn slice(held: u32, remaining: u32) -> Slice {
+    Slice { held, remaining, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 }
+}
+
 #[test]
-fn a_slice_that_was_held_too_long_is_not_used() {
+fn who_is_not_answered_starts_nothing_that_others_may_have_been_given() {
+    let mut bank = Bank::new(60);
+    let one = RateLimit::per_minute(60);
+    let report = one.report(at(0)).unwrap();
+    let told = bank.round(0, (1, 0), &report, 0).unwrap();
+    one.told(&report, &told, at(0), at(0));
+    // Everything that it does not hold goes elsewhere, a moment later.
+    let mut elsewhere = 0;
+    for number in 1..100 {
+        let report = Report { used: elsewhere, held: 0, short: 20, idle: false };
+        elsewhere += bank.round(1, (number, 0), &report, 10).unwrap().held.min(20);
+    }
+    assert_eq!(told.held + elsewhere, 60);
+    let started = (0..60).filter(|_| one.take_unasked(at(20)).is_ok()).count() as u32;
+    assert!(started <= told.held, "{started}, and {elsewhere} elsewhere");
+    one.on_its_own(at(300));
+    let more = (0..60).filter(|_| one.take(at(310)).is_ok()).count() as u32;
+    assert_eq!(started + more, told.held, "nor once it is known that nobody answers");
+}
+
+#[test]
+fn a_replica_that_was_stopped_for_long_asks_before_it_goes_on() {
     let rate = RateLimit::per_minute(100);
-    let slice = |granted| Slice { granted, remaining: 0, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 2 };
-    rate.told(&Report::default(), &slice(5), at(0), at(1));
-    assert!(rate.take(at(999)).is_ok());
-    assert_eq!(rate.take(at(1_000)), Err(Refusal::Ask), "it counts from when it was asked for");
-    let report = rate.report(at(1_001)).unwrap();
-    assert_eq!((report.given_back, report.short), (0, 1), "what was held too long is not given back twice");
-    rate.told(&report, &slice(1), at(1_001), at(1_002));
-    assert!(rate.take(at(1_100)).is_ok());
+    rate.told(&Report::default(), &slice(5, 0), at(0), at(1));
+    assert!(rate.take(at(64_999)).is_ok());
+    assert_eq!(rate.take(at(65_000)), Err(Refusal::Ask { is_first: false }), "it counts from when it was asked for");
+    assert!(rate.take_unasked(at(65_000)).is_err(), "what it held may be others' now");
+    let report = rate.report(at(65_001)).unwrap();
+    assert_eq!((report.used, report.held, report.short), (1, 0, 2));
+    rate.told(&report, &slice(1, 0), at(65_001), at(65_002));
+    assert!(rate.take(at(65_100)).is_ok());
+}
+
+#[test]
+fn what_started_while_the_answer_was_under_way_is_not_in_it() {
+    let rate = RateLimit::per_minute(100);
+    rate.told(&Report::default(), &slice(5, 0), at(0), at(0));
+    assert!(rate.take(at(10)).is_ok());
+    let report = rate.report(at(20)).unwrap();
+    assert_eq!((report.used, report.held), (1, 4));
+    assert!(rate.take(at(30)).is_ok() && rate.take(at(30)).is_ok());
+    rate.told(&report, &slice(3, 0), at(20), at(40));
+    assert!(rate.take(at(50)).is_ok());
+    assert_eq!(rate.take_unasked(at(50)).map(|standing| standing.remaining).map_err(|_| ()), Err(()));
+    let report = rate.report(at(60)).unwrap();
+    assert_eq!((report.used, report.held), (3, 0));
+}
+
+#[test]
+fn what_is_given_back_after_it_was_told_is_not_held_twice() {
+    let rate = RateLimit::per_minute(100);
+    rate.told(&Report::default(), &slice(1, 0), at(0), at(0));
+    assert!(rate.take(at(10)).is_ok());
+    let report = rate.report(at(20)).unwrap();
+    rate.told(&report, &slice(0, 0), at(20), at(30));
+    rate.give_back(at(10), at(40));
+    assert!(rate.take_unasked(at(50)).is_err(), "it is counted as started");
+    rate.told(&Report::default(), &slice(1, 0), at(60), at(60));
+    assert!(rate.take(at(70)).is_ok());
+    rate.give_back(at(70), at(80));
+    assert!(rate.take(at(90)).is_ok(), "nobody had heard of it");
+}
+
+#[test]
+fn a_replica_that_stops_starts_nothing_more() {
+    let rate = RateLimit::per_minute(100);
+    rate.told(&Report::default(), &slice(5, 0), at(0), at(0));
+    rate.let_go(at(10));
+    assert_eq!(rate.report(at(10)).map(|report| report.held), Some(0));
+    rate.on_its_own(at(20));
+    assert!(rate.take(at(30)).is_err());
 }
 
 #[test]
 fn nothing_left_is_believed_for_a_moment() {
     let rate = RateLimit::per_minute(2);
-    let dry =
-        Slice { granted: 0, remaining: 0, wait: Duration::from_secs(20), reset: Duration::from_secs(60), replicas: 2 };
+    let dry = Slice { wait: Duration::from_secs(20), reset: Duration::from_secs(60), ..slice(0, 0) };
     rate.told(&Report::default(), &dry, at(0), at(0));
     let refused = reached(rate.take(at(50)));
     assert_eq!((refused.remaining, refused.wait), (0, Duration::from_millis(19_950)));
-    assert_eq!(rate.take(at(150)), Err(Refusal::Ask), "another replica may have given some back");
-}
-
-#[test]
-fn who_is_not_answered_uses_its_part_of_what_was_left() {
-    let rate = RateLimit::per_minute(10);
-    let slice = |remaining| Slice { granted: 0, remaining, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 3 };
-    rate.told(&Report::default(), &slice(7), at(0), at(0));
-    assert!(rate.lacks(at(1)) && rate.take(at(1)) == Err(Refusal::Ask));
-    assert_eq!((0..10).filter(|_| rate.take_unasked(at(2)).is_ok()).count(), 2, "a third of seven");
-    assert_eq!(rate.report(at(3)).map(|report| (report.used, report.short)), Some((2, 2)));
+    assert_eq!(rate.take(at(150)), Err(Refusal::Ask { is_first: false }), "another replica may have given some back");
 }
 
 #[test]
 fn an_agent_that_is_new_to_replicas_that_share_is_asked_for() {
     let rates = Rates::per_minute(None, Some(4));
     rates.share(2);
-    assert_eq!(rates.take("a", at(0)).map_err(|refused| refused.refusal), Err(Refusal::Ask));
-    assert_eq!(
-        (0..9).filter(|_| rates.take_unasked("a", at(0)).is_ok()).count(),
-        2,
-        "half of it, should nobody answer"
-    );
-    rates.share(0);
-    assert_eq!((0..9).filter(|_| rates.take("b", at(0)).is_ok()).count(), 4);
+    let refused = rates.take("a", at(0)).map_err(|refused| refused.refusal);
+    assert_eq!(refused, Err(Refusal::Ask { is_first: true }));
+    assert!(rates.take_unasked("a", at(0)).is_err(), "nobody knows what others have started");
+    rates.agents()[0].1.on_its_own(at(1));
+    assert_eq!((0..9).filter(|_| rates.take("a", at(2)).is_ok()).count(), 2, "half of it, should nobody answer");
+    rates.on_its_own();
+    assert_eq!((0..9).filter(|_| rates.take("b", at(0)).is_ok()).count(), 2);
+}
+
+#[test]
+fn an_agent_that_does_nothing_gives_back_what_it_holds_and_is_silent() {
+    let rate = RateLimit::per_minute(10);
+    rate.told(&Report::default(), &slice(3, 0), at(0), at(0));
+    assert!(!rate.is_idle(at(1_000)), "it holds something");
+    let report = rate.report(at(1_000)).unwrap();
+    assert!(report.idle && report.held == 3);
+    rate.told(&report, &slice(0, 10), at(1_000), at(1_000));
+    assert!(!rate.is_idle(at(1_100)), "the others do not know yet that it holds nothing");
+    let report = rate.report(at(1_100)).unwrap();
+    assert_eq!((report.held, report.idle), (0, true));
+    rate.told(&report, &slice(0, 10), at(1_100), at(1_100));
+    assert!(rate.is_idle(at(1_200)) && rate.report(at(1_200)).is_none());
 }
 
 #[test]
 fn who_forgot_everything_is_told_of_the_last_minute() {
     let rate = RateLimit::per_minute(10);
-    let slice = Slice { granted: 4, remaining: 6, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 1 };
-    rate.told(&Report::default(), &slice, at(0), at(0));
+    rate.told(&Report::default(), &slice(4, 6), at(0), at(0));
     (0..3).for_each(|_| _ = rate.take(at(10)).unwrap());
     rate.forgotten(at(20));
-    assert_eq!(rate.report(at(30)).unwrap().used, 3);
+    let report = rate.report(at(30)).unwrap();
+    assert_eq!((report.used, report.held), (3, 1));
+    assert!(rate.take(at(40)).is_ok());
+    rate.registered(&report, at(30), at(50));
+    assert!(rate.take(at(60)).is_err(), "what it said that it holds is all it has");
+    assert_eq!(rate.report(at(70)).map(|report| (report.used, report.held)), Some((1, 0)));
 }
 
 fn slice(granted: u32, remaining: u32) -> Slice {

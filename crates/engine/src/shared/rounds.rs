@@ -35,6 +35,9 @@ const REST_MAX: Duration = Duration::from_secs(2);
 /// Sessions compared in one round; the others have the next.
 const SESSIONS_PER_ROUND: usize = 512;
 
+/// A session that was not used for this long gives its part of its budget back.
+const SESSION_IDLE: Duration = Duration::from_secs(10 * 60);
+
 /// The way to stop the rounds.
 type Stop = oneshot::Sender<oneshot::Sender<()>>;
 
@@ -62,6 +65,8 @@ struct Rounds {
     /// What names are hashed with; empty before it was told.
     salt: String,
     proposal: String,
+    /// The last round that was answered.
+    heard: u64,
     seen: u64,
     known: Known,
     /// Which sessions come next.
@@ -105,6 +110,7 @@ impl Rounds {
             replica: Shared::random_name(),
             salt: String::new(),
             proposal: Shared::random_name(),
+            heard: 0,
             seen: 0,
             known: Known::default(),
             turn: 0,
@@ -125,10 +131,13 @@ impl Rounds {
             };
             let Some(engine) = self.engine.upgrade() else { return };
             let stopping = done.is_some();
+            if let Some(Ok(_)) = done {
+                self.let_go(&engine);
+            }
             let began = Moment::now();
             let up = self.round(&engine, stopping).await;
             if let Some(done) = done {
-                self.notes.up.store(false, Ordering::Relaxed);
+                self.notes.is_down();
                 self.on_its_own(&engine);
                 let _ = done.map(|done| done.send(()));
                 return;
@@ -144,7 +153,10 @@ impl Rounds {
     async fn round(&mut self, engine: &Arc<Engine>, leaving: bool) -> bool {
         match self.try_round(engine, leaving).await {
             // It listens, and hands nothing out yet.
-            Ok(Heard::Settling) => false,
+            Ok(Heard::Settling) => {
+                self.notes.is_down();
+                false
+            }
             Ok(Heard::Everything) => {
                 if !self.notes.up.swap(true, Ordering::Relaxed) && std::mem::take(&mut self.warned) {
                     tracing::info!("the shared state is back: replicas share again");
@@ -153,8 +165,8 @@ impl Rounds {
             }
             Err(error) => {
                 self.notes.failed.fetch_add(1, Ordering::Relaxed);
-                self.notes.up.store(false, Ordering::Relaxed);
                 self.on_its_own(engine);
+                self.notes.is_down();
                 if !std::mem::replace(&mut self.warned, true) {
                     warn_away(&error);
                 }
@@ -169,21 +181,23 @@ impl Rounds {
             let number = self.notes.begun.fetch_add(1, Ordering::AcqRel) + 1;
             let sent = engine.clock.now();
             let (round, said) = match self.salt.as_str() {
-                "" => (self.words(), Said::default()),
-                _ => self.gather(engine, leaving),
+                "" => (self.words(number), Said::default()),
+                _ => self.gather(engine, number, leaving),
             };
             self.notes.under_way.store(sent.as_nanos().max(1), Ordering::Relaxed);
             let answered = self.shared.round(&round).await;
             self.notes.under_way.store(0, Ordering::Relaxed);
             match answered? {
                 Answered::OtherSalt(salt) => self.begin_anew(engine, salt),
-                Answered::Round(answer) if answer.settling => {
-                    self.learn(engine, &answer);
-                    said.rates.iter().for_each(|(limited, report)| limited.registered(report));
-                    return Ok(Heard::Settling);
-                }
+                // What is left to it is nobody's any more.
+                Answered::Round(_) if leaving => return Ok(Heard::Everything),
                 Answered::Round(answer) => {
+                    self.heard = number;
                     self.learn(engine, &answer);
+                    if answer.settling {
+                        said.registered(sent, engine.clock.now());
+                        return Ok(Heard::Settling);
+                    }
                     said.told(&answer, sent, engine.clock.now());
                     self.notes.answered.send_replace(number);
                     return Ok(Heard::Everything);
@@ -200,8 +214,8 @@ impl Rounds {
         self.proposal = Shared::random_name();
         self.seen = 0;
         if known_before {
-            self.notes.up.store(false, Ordering::Relaxed);
             self.on_its_own(engine);
+            self.notes.is_down();
             let now = engine.clock.now();
             self.limits(engine)
                 .iter()
@@ -212,8 +226,10 @@ impl Rounds {
     }
 
     /// Who speaks.
-    fn words(&self) -> Round {
+    fn words(&self, number: u64) -> Round {
         Round {
+            number,
+            heard: self.heard,
             salt: self.salt.clone(),
             proposal: self.proposal.clone(),
             replica: self.replica.clone(),
@@ -223,30 +239,29 @@ impl Rounds {
     }
 
     /// Everything this replica has to say.
-    fn gather(&mut self, engine: &Engine, leaving: bool) -> (Round, Said) {
+    fn gather(&mut self, engine: &Engine, number: u64, leaving: bool) -> (Round, Said) {
         let (snapshot, now) = (engine.snapshot(), engine.clock.now());
         let facts = self.known.changes(&snapshot, &self.salt, now);
-        let mut round = Round { leaving, facts, ..self.words() };
+        let mut round = Round { leaving, facts, ..self.words(number) };
         let mut said = Said::default();
         for (key, limited) in self.limits(engine) {
             let Some(limit) = limited.limit().filter(|limit| !limited.is_silent(limit, now)) else { continue };
             let (limit, Some(report)) = (limit.limit(), limit.report(now)) else { continue };
-            let Report { used, given_back, short, ahead } = report;
-            round.rates.push(RateAsk { key, limit, used, given_back, short, ahead });
+            let Report { used, held, short, idle } = report;
+            round.rates.push(RateAsk { key, limit, used, held, short, idle });
             said.rates.push((limited, report));
         }
         let day = engine.clock.day();
-        let is_up = self.notes.up.load(Ordering::Relaxed);
         for project in snapshot.known_projects() {
             project.spend.roll(day);
             let key = || format!("{}:{day}", hashed(&self.salt, &["project", &project.name]));
-            said.ask(&mut round, Budget::Project(Arc::clone(project)), is_up, key);
+            said.ask(&mut round, Budget::Project(Arc::clone(project)), false, key);
         }
-        for (key, session) in self.next_sessions() {
+        for (key, session, used) in self.next_sessions() {
             let name = || hashed(&self.salt, &["session", &key.0, &key.1]);
-            let is_idle = session.spend.ledger().reserved_usd_micros == 0;
-            if !said.ask(&mut round, Budget::Session(session), is_up, name) && is_idle {
-                // It has given everything back that it does not use, and no call of it is under way.
+            let is_idle = now.since(used) > SESSION_IDLE && session.spend.ledger().reserved_usd_micros == 0;
+            if !said.ask(&mut round, Budget::Session(session), is_idle, name) && is_idle {
+                // It has given everything back that it does not use, and that is known.
                 self.notes.sessions().remove(&key);
             }
         }
@@ -254,7 +269,7 @@ impl Rounds {
     }
 
     /// Those whose turn it is: many more than fit into a round take turns.
-    fn next_sessions(&mut self) -> Vec<(SessionKey, Arc<Session>)> {
+    fn next_sessions(&mut self) -> Vec<(SessionKey, Arc<Session>, Instant)> {
         let mut sessions: Vec<_> = self.sessions().collect();
         let first = self.turn % sessions.len().max(1);
         self.turn = first + SESSIONS_PER_ROUND;
@@ -263,9 +278,10 @@ impl Rounds {
         sessions
     }
 
-    fn sessions(&self) -> impl Iterator<Item = (SessionKey, Arc<Session>)> {
+    fn sessions(&self) -> impl Iterator<Item = (SessionKey, Arc<Session>, Instant)> {
         let sessions = self.notes.sessions();
-        let all: Vec<_> = sessions.iter().map(|(key, session)| (key.clone(), Arc::clone(session))).collect();
+        let all: Vec<_> =
+            sessions.iter().map(|(key, (session, used))| (key.clone(), Arc::clone(session), *used)).collect();
         all.into_iter()
     }
 
@@ -300,19 +316,30 @@ impl Rounds {
         }
         for project in engine.snapshot().known_projects() {
             project.fallbacks.divide_among(replicas);
-            project.rate.share(if answer.settling { 0 } else { replicas });
+            project.rate.share(replicas);
+            if answer.settling {
+                project.rate.on_its_own();
+            }
         }
     }
 
     /// Nobody answers: everything goes by what is known.
     fn on_its_own(&self, engine: &Engine) {
-        let now = engine.clock.now();
+        let (now, replicas) = (engine.clock.now(), self.notes.replicas.load(Ordering::Relaxed));
         self.limits(engine).iter().filter_map(|(_, limited)| limited.limit()).for_each(|limit| limit.on_its_own(now));
         for project in engine.snapshot().known_projects() {
-            project.spend.on_its_own();
-            project.rate.share(0);
+            project.spend.on_its_own(replicas);
+            project.rate.on_its_own();
         }
-        self.sessions().for_each(|(_, session)| session.spend.on_its_own());
+        self.sessions().for_each(|(_, session, _)| session.spend.on_its_own(replicas));
+    }
+
+    /// This replica stops: what it holds is for the others.
+    fn let_go(&self, engine: &Engine) {
+        let now = engine.clock.now();
+        self.limits(engine).iter().filter_map(|(_, limited)| limited.limit()).for_each(|limit| limit.let_go(now));
+        engine.snapshot().known_projects().for_each(|project| project.spend.let_go());
+        self.sessions().for_each(|(_, session, _)| session.spend.let_go());
     }
 }
 
@@ -321,29 +348,39 @@ impl Said {
     fn told(&self, answer: &Answer, sent: Instant, now: Instant) {
         let replicas = answer.replicas.max(1);
         for ((limited, report), told) in self.rates.iter().zip(&answer.rates) {
-            let [granted, remaining] = [told[0], told[1]].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            let [held, remaining] = [told[0], told[1]].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
             let [wait, reset] = [told[2], told[3]].map(Duration::from_millis);
             if let Some(limit) = limited.limit() {
-                limit.told(report, &Slice { granted, remaining, wait, reset, replicas }, sent, now);
+                limit.told(report, &Slice { held, remaining, wait, reset, replicas }, sent, now);
             }
         }
         for ((budget, report), told) in self.spends.iter().zip(&answer.spends) {
-            let [allotted_usd_micros, total_usd_micros] = *told;
-            budget.budget().told(report, &Allotment { allotted_usd_micros, total_usd_micros, replicas });
+            let [allotted_usd_micros, others_usd_micros] = *told;
+            budget.budget().told(report, &Allotment { allotted_usd_micros, others_usd_micros });
+        }
+    }
+
+    /// What was said is known, and nothing more.
+    fn registered(&self, sent: Instant, now: Instant) {
+        for (limited, report) in &self.rates {
+            if let Some(limit) = limited.limit() {
+                limit.registered(report, sent, now);
+            }
         }
     }
 
     /// Adds a budget to the round, where it has something to say.
-    fn ask(&mut self, round: &mut Round, budget: Budget, is_up: bool, key: impl FnOnce() -> String) -> bool {
-        let (Some(limit), Some(report)) = (budget.budget().limit_usd_micros(), budget.budget().report(is_up)) else {
+    fn ask(&mut self, round: &mut Round, budget: Budget, is_idle: bool, key: impl FnOnce() -> String) -> bool {
+        let (Some(limit), Some(report)) = (budget.budget().limit_usd_micros(), budget.budget().report(is_idle)) else {
             return false;
         };
         round.spends.push(SpendAsk {
             key: key(),
             limit,
             committed: report.committed_usd_micros,
+            allotted: report.allotted_usd_micros,
             needed: report.needed_usd_micros,
-            wanted: report.wanted_usd_micros,
+            idle: report.is_idle,
         });
         self.spends.push((budget, report));
         true
@@ -354,13 +391,6 @@ impl Limited {
     /// Agents who do nothing have nothing to say, and there may be thousands of them.
     fn is_silent(&self, limit: &RateLimit, now: Instant) -> bool {
         matches!(self, Self::Agent(_)) && limit.is_idle(now)
-    }
-
-    /// What was started without asking is known now.
-    fn registered(&self, report: &Report) {
-        if let Some(limit) = self.limit() {
-            limit.registered(report);
-        }
     }
 
     fn limit(&self) -> Option<&RateLimit> {

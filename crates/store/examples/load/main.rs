@@ -4,6 +4,7 @@
 //! load rate FILE SECONDS       events a second into a new file
 //! load fill FILE EVENTS        so many events over thirty days
 //! load pages FILE              what the pages of the dashboard cost, as JSON
+//! load tasks FILE|postgres N   what listing and leasing cost while so many tasks wait, as JSON
 //! load export FILE FOLDER      every table in every format
 //! ```
 
@@ -22,6 +23,12 @@ async fn main() {
         ["rate", file, seconds] => measure::rate(&open(file), seconds.parse().unwrap()).await,
         ["fill", file, events] => measure::fill(&open(file), events.parse().unwrap()).await,
         ["pages", file] => measure::pages(&open(file)).await,
+        ["tasks", "postgres", count] => {
+            // A server of its own, which ends with this.
+            let server = steadfast_stage::Postgres::start();
+            measure::tasks(&open(&server.database()), count.parse().unwrap()).await;
+        }
+        ["tasks", file, count] => measure::tasks(&open(file), count.parse().unwrap()).await,
         ["export", file, folder] => measure::export(&open(file), folder).await,
         _ => panic!("see the head of examples/load/main.rs"),
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use steadfast_core::record::Record;
 use steadfast_store::export::{Format, Table};
-use steadfast_store::{Filter, Paging, Range, SessionFilter, Store};
+use steadfast_store::{Filter, NewTask, Paging, Range, SessionFilter, Store, TaskFilter};
 
 use crate::traffic::Traffic;
 
@@ -20,6 +20,12 @@ const WAITING_MAX: usize = 8000;
 
 /// How often each page is opened.
 const ROUNDS: usize = 21;
+
+/// Tasks that are queued in one transaction.
+const TASKS_AT_ONCE: usize = 5_000;
+
+/// Longer than the measurement takes.
+const LEASE: Duration = Duration::from_secs(3600);
 
 /// Feeds as fast as the store takes, for some seconds, and prints events a second and lost ones.
 pub(crate) async fn rate(store: &Store, seconds: u64) {
@@ -129,6 +135,59 @@ pub(crate) async fn pages(store: &Store) {
             figures.push(times);
         }
     }
+    print(&figures);
+    store.close().await;
+}
+
+/// Queues so many tasks, and prints what a worker's and a person's questions take while they wait.
+pub(crate) async fn tasks(store: &Store, count: usize) {
+    let task = |number: usize| NewTask {
+        id: format!("task-{number:06}"),
+        label: format!("t{number}"),
+        project: format!("project-{}", number % 10),
+        model: None,
+        due: 0,
+        spec: serde_json::json!({ "command": ["true"], "prompt": "x".repeat(200) }),
+    };
+    for first in (0..count).step_by(TASKS_AT_ONCE) {
+        let tasks = (first..count.min(first + TASKS_AT_ONCE)).map(task).collect();
+        store.add_tasks(tasks).await.unwrap();
+    }
+    let page = Paging { after: None, limit: Some(50) };
+    let waiting = || TaskFilter { state: Some("waiting".to_owned()), ..TaskFilter::default() };
+    let mut figures = Vec::new();
+    for round in 0..=ROUNDS {
+        let mut times = Vec::new();
+        let mut at = Instant::now();
+        let mut lap = |name, times: &mut Vec<(&'static str, Duration)>| {
+            times.push((name, at.elapsed()));
+            at = Instant::now();
+        };
+        let first = store.tasks(waiting(), page.clone()).await.unwrap();
+        lap("list of 50 that wait", &mut times);
+        assert_eq!(first.items.len(), 50);
+        store.tasks(waiting(), Paging { after: first.next, limit: Some(50) }).await.unwrap();
+        lap("the next 50", &mut times);
+        store.tasks(TaskFilter::default(), page.clone()).await.unwrap();
+        lap("list of 50 of all", &mut times);
+        store.tasks(TaskFilter { project: Some("project-3".to_owned()), ..waiting() }, page.clone()).await.unwrap();
+        lap("list of 50 of a project", &mut times);
+        let turn = store.take_turn("worker", Vec::new(), Vec::new(), 1, LEASE).await.unwrap();
+        lap("lease of one", &mut times);
+        assert_eq!(turn.leased.len(), 1);
+        let turn = store.take_turn("worker", Vec::new(), Vec::new(), 64, LEASE).await.unwrap();
+        lap("lease of 64", &mut times);
+        assert_eq!(turn.leased.len(), 64);
+        if round > 0 {
+            figures.push(times);
+        }
+    }
+    print(&figures);
+    store.close().await;
+}
+
+/// Prints the median and the longest of each page.
+fn print(figures: &[Vec<(&str, Duration)>]) {
     let mut lines = Vec::new();
     for (at, (name, _)) in figures[0].iter().enumerate().filter(|(_, (name, _))| !name.is_empty()) {
         let mut times: Vec<f64> = figures.iter().map(|times| times[at].1.as_secs_f64() * 1000.0).collect();
@@ -140,7 +199,6 @@ pub(crate) async fn pages(store: &Store) {
         ));
     }
     println!("[{}]", lines.join(","));
-    store.close().await;
 }
 
 /// Writes every table in every format.

@@ -157,14 +157,17 @@ async fn a_server_that_is_not_there_at_the_start_is_found_later() {
     has_caught_up(&store, 10).await;
 }
 
-/// Batches to whose statements with these words something happens are written once.
-async fn are_counted_once(batches: i64, words: &'static str, what: Next) {
+/// What a batch of events begins with; upkeep and those who open the store commit too.
+const BATCH: &str = "INSERT INTO writers";
+
+/// Batches to which something happens, as `watch` says, are written once.
+async fn are_counted_once(batches: i64, what: Next, watch: impl Fn(&Wire)) {
     let wire = Wire::to(&Postgres::shared().database());
     let store = open(Address::postgres(wire.address.clone()));
     feed(&store, 0, 10);
     has_caught_up(&store, 10).await;
     for batch in 1..=batches {
-        wire.watch(words, what);
+        watch(&wire);
         feed(&store, batch * 10, 10);
         until("it is met", || wire.has_met_it()).await;
         if what == Next::IsLate {
@@ -179,22 +182,94 @@ async fn are_counted_once(batches: i64, words: &'static str, what: Next) {
 
 #[tokio::test]
 async fn a_commit_that_the_server_never_heard_of_is_made_again() {
-    are_counted_once(3, "COMMIT\0", Next::IsLost).await;
+    are_counted_once(3, Next::IsLost, |wire| wire.watch_commit(BATCH, Next::IsLost)).await;
 }
 
 #[tokio::test]
 async fn a_commit_whose_answer_was_lost_is_not_counted_twice() {
-    are_counted_once(3, "COMMIT\0", Next::AnswerIsLost).await;
+    are_counted_once(3, Next::AnswerIsLost, |wire| wire.watch_commit(BATCH, Next::AnswerIsLost)).await;
 }
 
 #[tokio::test]
 async fn a_commit_that_comes_after_it_was_given_up_is_not_counted_twice() {
-    are_counted_once(1, "COMMIT\0", Next::IsLate).await;
+    are_counted_once(1, Next::IsLate, |wire| wire.watch_commit(BATCH, Next::IsLate)).await;
 }
 
 #[tokio::test]
 async fn a_transaction_that_begins_after_it_was_given_up_stands_in_nobodys_way() {
-    are_counted_once(1, "BEGIN\0", Next::IsLate).await;
+    are_counted_once(1, Next::IsLate, |wire| wire.watch("BEGIN\0", Next::IsLate)).await;
+}
+
+#[tokio::test]
+async fn a_document_whose_commit_is_in_doubt_is_written_once_and_acknowledged() {
+    let wire = Wire::to(&Postgres::shared().database());
+    let store = open(Address::postgres(wire.address.clone()));
+    let put = async |name: &str, body: i64, expected| {
+        let put = store.put("setting", name, serde_json::json!(body), expected).await;
+        put.map(|document| document.version)
+    };
+    assert_eq!(put("a", 1, Expected::Nothing).await.unwrap(), 1);
+    for (what, version) in [(Next::AnswerIsLost, 1), (Next::IsLost, 2)] {
+        wire.watch_commit("INSERT INTO documents", what);
+        assert_eq!(put("a", 10 + version, Expected::Version(version)).await.unwrap(), version + 1);
+        assert!(wire.has_met_it(), "otherwise nothing is shown");
+    }
+    wire.watch_commit("INSERT INTO documents", Next::AnswerIsLost);
+    assert_eq!(put("a", 20, Expected::Anything).await.unwrap(), 4, "once, and not twice");
+    assert!(wire.has_met_it());
+    assert_eq!(put("a", 20, Expected::Version(3)).await.unwrap(), 4, "who sends it again is told that it was made");
+    assert!(put("a", 21, Expected::Version(3)).await.is_err(), "something else is a conflict");
+    let deleted = store.delete("setting", "a", Expected::Version(4)).await.unwrap();
+    assert_eq!(store.delete("setting", "a", Expected::Version(4)).await.unwrap(), deleted);
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_when_asked_for_its_schema_is_given_up_and_asked_again() {
+    let address = Postgres::shared().database();
+    open(Address::postgres(address.clone())).close().await;
+    let wire = Wire::to(&address);
+    wire.watch("to_regclass", Next::IsLate);
+    let store = open(Address::postgres(wire.address.clone()));
+    until("it is asked", || wire.has_met_it()).await;
+    feed(&store, 0, 10);
+    let is_missed = || store.health().trouble.is_some_and(|why| why.contains("no answer within 15 s"));
+    until("the answer is missed", is_missed).await;
+    has_caught_up(&store, 10).await;
+    wire.deliver();
+}
+
+#[tokio::test]
+async fn a_flush_waits_for_what_was_fed_before_it_and_for_nothing_else() {
+    let folder = Folder::new();
+    let store = open(Address::sqlite(folder.join("store.db").display().to_string()));
+    feed(&store, 0, 10);
+    has_caught_up(&store, 10).await;
+    let mut other =
+        sqlx::SqliteConnection::connect(&format!("sqlite:{}", folder.join("store.db").display())).await.unwrap();
+    other.execute("BEGIN IMMEDIATE").await.unwrap();
+    feed(&store, 10, 10);
+    let flushed = {
+        let store = store.clone();
+        tokio::spawn(async move { store.flush(PATIENCE).await })
+    };
+    // Whatever comes from now on is not waited for: it never ends.
+    let (done, mut is_done) = tokio::sync::oneshot::channel::<()>();
+    let feeding = {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let mut number = 1000;
+            while is_done.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty) {
+                feed(&store, number, 1);
+                number += 1;
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    other.execute("COMMIT").await.unwrap();
+    assert!(flushed.await.unwrap(), "{:?}", store.health());
+    done.send(()).unwrap();
+    feeding.await.unwrap();
+    assert!(store.audit().await.unwrap().requests >= 20);
 }
 
 #[tokio::test]
