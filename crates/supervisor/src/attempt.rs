@@ -147,7 +147,7 @@ impl Attempting<'_> {
             verdict,
             conversation: conversation.map(|id| Conversation { agent, id, begun: true }),
             output: last_words(&tail),
-            charged: pointed.is_some() && self.fleet.engine().is_some(),
+            charged: pointed.is_some() && self.crew.uses_gateway() && self.fleet.engine().is_some(),
             told,
         }
     }

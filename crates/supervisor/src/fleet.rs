@@ -196,7 +196,9 @@ impl Fleet {
 
     /// Says whether a task could be run, without running it.
     pub fn check(&self, task: &Task) -> Result<(), PlanError> {
-        self.plan(task, &Memory::default()).map(drop)
+        // Without a name, so that it leaves no session behind.
+        let nameless = Task { id: String::new(), session: None, ..task.clone() };
+        self.plan(&nameless, &Memory::default()).map(drop)
     }
 
     pub(crate) fn plan(&self, task: &Task, memory: &Memory) -> Result<Planned, PlanError> {
@@ -226,7 +228,7 @@ impl Fleet {
         let route: Route = route.map_err(|error| wrong(error.to_string()))?;
         let crew: Vec<Crew> = crew.into_iter().take(route.chain().len()).collect();
         let endpoints = crew.iter().map(|crew| self.endpoint(crew, &policy)).collect();
-        let session = self.session(task, configured);
+        let session = self.session(task, configured, is_behind && crew.iter().any(Crew::uses_gateway));
         // What was spent elsewhere, or before this process began.
         let known = session.spend.ledger().settled_usd_micros;
         session.spend.settle(0, memory.usd_micros.saturating_sub(known));
@@ -256,11 +258,13 @@ impl Fleet {
     }
 
     /// Beside a gateway it is the one that the task's calls belong to: their retries and their money are its own.
-    fn session(&self, task: &Task, configured: &configuration::Project) -> Arc<Session> {
+    fn session(&self, task: &Task, configured: &configuration::Project, is_behind: bool) -> Arc<Session> {
         let budget = task.budget_usd.map(usd_micros);
         let id = task.session.as_deref().unwrap_or(&task.id);
-        let shared =
-            self.engine().filter(|_| !id.is_empty()).and_then(|engine| engine.open_session(&configured.name, id));
+        let shared = self
+            .engine()
+            .filter(|_| is_behind && !id.is_empty())
+            .and_then(|engine| engine.open_session(&configured.name, id));
         let Some(shared) = shared else {
             return Arc::new(Session::new(budget.or(configured.usd_micros_per_session)));
         };

@@ -85,7 +85,7 @@ async fn whole(address: &str, host: &str, path: &str, key: Option<&str>) -> std:
     socket.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     socket.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).await?;
-    let is_ok = answer.get(8..12) == Some(b" 200");
+    let is_ok = answer.get(8..12) == Some(&b" 200"[..]);
     let body = answer.windows(4).position(|window| window == b"\r\n\r\n").map(|end| answer.split_off(end + 4));
     Ok(body.filter(|_| is_ok))
 }

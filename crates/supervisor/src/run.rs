@@ -187,10 +187,11 @@ impl<K: Keeper> Way<'_, K> {
         // Those that do not come back in time are the attempt's to complain about.
         self.run.fleet.services.ready(&project).await;
         let address = self.run.fleet.address(self.run.task.project.as_deref(), &crew);
+        let mut stop = self.run.stop.clone();
         tokio::select! {
             _ = self.run.fleet.health.ready(&crew.agent_name, address.as_deref()) => {}
             // The attempt is told so itself.
-            _ = wanted_more(&mut self.run.stop.clone(), Stop::No) => {}
+            _ = wanted_more(&mut stop, Stop::No) => {}
         }
         self.log_attempt(attempt);
         let began = self.run.fleet.clock.now();

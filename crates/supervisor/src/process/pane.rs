@@ -95,8 +95,8 @@ pub(super) async fn run(
     stop: &mut watch::Receiver<Stop>,
 ) -> Result<Ended, CannotRun> {
     let cannot = |source| CannotRun { program: "tmux".to_owned(), source };
-    if let Some(problem) = cannot_be_passed(launch) {
-        return Err(CannotRun { program: launch.program.to_string_lossy().into_owned(), source: problem.into() });
+    if let Some(source) = cannot_be_passed(launch) {
+        return Err(CannotRun { program: launch.program.to_string_lossy().into_owned(), source });
     }
     let mut pane = Pane { name, output: folder.join("pane.out."), file: 0, read: 0 };
     if let Err(error) = pane.start(launch, folder).await {
@@ -329,13 +329,13 @@ impl Pane<'_> {
 }
 
 /// What the system would say to these arguments. In a pane a shell would say it, and be taken for the agent.
-fn cannot_be_passed(launch: &Launch) -> Option<std::io::ErrorKind> {
+fn cannot_be_passed(launch: &Launch) -> Option<std::io::Error> {
     use std::os::unix::ffi::OsStrExt as _;
     let parts = || std::iter::once(&launch.program).chain(&launch.arguments).map(|part| part.as_bytes());
     if parts().any(|part| part.contains(&0)) {
-        return Some(std::io::ErrorKind::InvalidInput);
+        return Some(std::io::ErrorKind::InvalidInput.into());
     }
-    parts().any(|part| part.len() > ARGUMENT_BYTES_MAX).then_some(std::io::ErrorKind::ArgumentListTooLong)
+    parts().any(|part| part.len() > ARGUMENT_BYTES_MAX).then(|| rustix::io::Errno::TOOBIG.into())
 }
 
 fn looked(text: &str) -> Look {
