@@ -333,6 +333,45 @@ fn a_task_is_seen_by_its_project_stopped_by_it_and_nobody_elses_business_route_b
     assert_eq!(ask(Some(team), "GET", "/api/tasks?project=zeta", "").0, 403);
 }
 
+#[test]
+fn as_many_run_at_once_as_are_allowed_and_people_see_how_far_they_are() {
+    let folder = configured();
+    // Each waits until it is let go, so that the picture can be looked at.
+    folder.write("work", "echo + >> log; while [ ! -e go ]; do sleep 0.05; done; sleep 0.1; echo - >> log\n");
+    let home = format!("HOME={}", folder.0.display());
+    let line = "spawn -P 2 --no-gateway one two three four five -- sh work";
+    let screen = super::screen::Screen::open(&folder, line, &[&home]);
+    screen.until(&["0/5", "task-1: sh", "task-2: sh"]);
+    folder.write("go", "");
+    screen.until(&["task-5  succeeded"]);
+    let mut running = 0;
+    let log = folder.read("log");
+    let at_once = log.lines().map(|line| {
+        running += if line == "+" { 1 } else { -1 };
+        running
+    });
+    assert_eq!(at_once.max(), Some(2), "{log}");
+    assert_eq!(log.lines().count(), 10);
+}
+
+#[test]
+fn a_service_that_is_not_well_is_told_once_and_reported() {
+    let folder = configured();
+    folder.write("steadfast.toml", &format!("{CONFIG}[services.mail]\nhealth = \"http://127.0.0.1:1/\"\n"));
+    let path = std::env::var("PATH").unwrap();
+    let server = super::serve::Server::start(&folder, &[], &[("PATH", &path)]);
+    for _ in 0..3 {
+        let left = run(&folder, &["run", "--detach", "--quiet", "--", "echo", "worked"]);
+        let followed = run(&folder, &["tasks", "attach", left.stdout.trim()]);
+        assert_eq!(followed.stdout, "worked\n", "a service that does not come back stops nobody: {followed:?}");
+    }
+    assert_eq!(server.said().matches("the service is not well").count(), 1, "{}", server.said());
+    let answer = server.ask("GET /api/services HTTP/1.1\r\n", "");
+    let body: serde_json::Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    let mail = &body["services"][0];
+    assert_eq!((&mail["name"], &mail["healthy"], &mail["failure_rate"]), (&"mail".into(), &false.into(), &1.0.into()));
+}
+
 /// A control group with little memory, gone afterwards; `None` where nobody may make one.
 struct Cramped(std::path::PathBuf);
 
