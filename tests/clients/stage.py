@@ -116,6 +116,8 @@ class Scene:
     def __init__(self, stage, name, targets, stream, chain, beats_for):
         self.stage, self.name, self.targets, self.stream, self.chain = stage, name, targets, stream, chain
         self.beats_for = beats_for
+        # More of the configuration, for whoever needs it.
+        self.more = ""
         self.folder = stage.folder / name
         self.home = self.folder / "home"
         self.home.mkdir(parents=True)
@@ -135,7 +137,7 @@ class Scene:
             # The head is not held back for longer than the provider is silent.
             config += f'[clients.{self.beats_for}]\nhead_wait = "1s"\n'
         policy = POLICY.format(stream=self.stream, timeouts=PATIENT if self.beats_for else IMPATIENT)
-        Path(self.folder, "steadfast.toml").write_text(config + policy)
+        Path(self.folder, "steadfast.toml").write_text(config + policy + self.more)
         self.process = started([self.stage.binary, "serve", "--drain", "1"], self.folder, f"{self.base}/health",
                                environment(self.home))
         return self

@@ -25,6 +25,9 @@ SHELLS = {"claude": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemi
 # Kills the agent that runs it, the first time.
 DEADLY = f"test -e once && {COMMAND} || {{ touch once; kill -9 $PPID; sleep 60; }}"
 
+# A project that nobody is let into without a key. The agent has none of its own.
+TEAM = '[projects.team]\nkeys = [{{ file = "{key}" }}]\n'
+
 # What a whole run may take: restarts wait for seconds.
 RUN_SECONDS_MAX = 180
 
@@ -36,7 +39,11 @@ def supervised_cases(name):
     # Some tell the model of the tool that broke off, and this model is content with that.
     again = {"made": True} if name in ["claude", "gemini"] else {}
     yield f"{name}: supervised: killed", supervised, (name, [([dialect], call(shell, {field: DEADLY}))], [], {"attempts": 2, **again})
-    yield f"{name}: supervised: dead", supervised, (name, [([dialect], "status=500")], [], {"success": False, "attempts": 1})
+    # Each is told so in words that stop it, such as a quota for Gemini CLI; the task is judged by what happened.
+    dead = {"success": False, "attempts": 1, "error_type": "server_error"}
+    yield f"{name}: supervised: dead", supervised, (name, [([dialect], "status=500")], [], dead)
+    keys = (name, [([dialect], AGENTS[name]["tool"])], ["--project", "team"], {"attempts": 1, "made": True})
+    yield f"{name}: supervised: with a key of its project", supervised, keys
     other = "claude" if name != "claude" else "codex"
     second = DIALECTS[AGENTS[other]["api"]]
     targets = [([dialect], "status=500"), ([second], AGENTS[other]["tool"])]
@@ -46,7 +53,10 @@ def supervised_cases(name):
 def supervised(stage, _, name, targets, arguments, wanted):
     """A whole task, by its result: done, in so many attempts, or given up."""
     wanted = {"success": True, **wanted}
-    with stage.scene(targets) as scene:
+    scene = stage.scene(targets)
+    Path(scene.folder, "key").write_text("team-key-1234567890")
+    scene.more = TEAM.format(key=scene.folder / "key")
+    with scene:
         work = scene.folder / "work"
         work.mkdir()
         allowed, called = ALLOWED[name]

@@ -4,6 +4,7 @@
 //! the machine meets them all. Ratios are taken within a round; medians over rounds are printed.
 
 mod faults;
+mod idle;
 mod load;
 mod report;
 mod stage;

@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::problem::{ProblemBody, ProblemDetail};
 use crate::{
     again, alerts, analytics, climb, endpoints, events, explain, export, keys, limits, live, models, policies,
-    projects, requests, retry_policy, sessions, settings, turn,
+    projects, requests, retry_policy, sessions, settings, standing, turn,
 };
 
 /// Every route of this crate.
@@ -82,6 +82,7 @@ fn described() -> OpenApiRouter<Control> {
         .routes(routes!(sessions::events))
         .routes(routes!(sessions::attempts))
         .routes(routes!(sessions::escalations))
+        .routes(routes!(standing::standing))
         .routes(routes!(turn::turn))
         .routes(routes!(turn::text))
         .routes(routes!(again::retry))

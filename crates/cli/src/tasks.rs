@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use steadfast_config::{Config, parse_duration};
+use steadfast_config::{Config, Secret, parse_duration};
 use steadfast_engine::Engine;
 use steadfast_store::Store;
 use steadfast_supervisor::process::Stop;
@@ -279,12 +279,12 @@ impl TaskArgs {
             return None;
         }
         if let Some(url) = &self.gateway {
-            return Some(Gateway { url: url.trim_end_matches('/').to_owned(), lets_in: LetsIn::NotOurs });
+            return Some(Gateway { url: url.trim_end_matches('/').to_owned(), lets_in: LetsIn::NotOurs, token: None });
         }
         let answer = probe::get(config.listen, "/", "", GATEWAY_PATIENCE).ok()?;
         // Somebody else may listen there.
         let ours = answer.status == 200 && answer.body.starts_with("Steadfast is running");
-        ours.then(|| gateway_at(config.listen))
+        ours.then(|| gateway_at(config.listen, config.admin_token.clone()))
     }
 }
 
@@ -310,7 +310,7 @@ pub(crate) fn work_beside(
     // The engine writes the decision log.
     let log = tell::Log::open(None, state.as_deref());
     let folder = state.unwrap_or_else(std::env::temp_dir).join("attempts");
-    let fleet = Arc::new(Fleet::beside(Arc::clone(engine), Some(gateway_at(address)), folder));
+    let fleet = Arc::new(Fleet::beside(Arc::clone(engine), Some(gateway_at(address, None)), folder));
     let guard = guard(&fleet.id).ok();
     let observer = Arc::new(tell::Engine { engine: Arc::clone(engine), log });
     let worker = WorkArgs::beside(parallel).worker(Arc::clone(&fleet), &kept, observer);
@@ -320,9 +320,9 @@ pub(crate) fn work_beside(
 }
 
 /// Our own gateway, as those who listen there are let in.
-fn gateway_at(listen: SocketAddr) -> Gateway {
+fn gateway_at(listen: SocketAddr, token: Option<Secret>) -> Gateway {
     let lets_in = if listen.ip().is_loopback() { LetsIn::ThisMachine } else { LetsIn::Keys };
-    Gateway { url: Base::new(listen, None).as_str().to_owned(), lets_in }
+    Gateway { url: Base::new(listen, None).as_str().to_owned(), lets_in, token }
 }
 
 impl Beside {

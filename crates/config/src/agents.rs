@@ -18,13 +18,15 @@ pub struct Agent {
     pub environment: Vec<(String, crate::Secret)>,
     /// How it is pointed at the gateway.
     pub gateway: AgentGateway,
+    /// The address that answers while it can work, where it does not go to the gateway.
+    pub health: Option<String>,
     /// How long one attempt may take.
     pub timeout: Duration,
     /// How long it may say nothing.
     pub silence: Duration,
 }
 
-/// How an agent is pointed at the gateway; `{gateway}` is its address.
+/// How an agent is pointed at the gateway; `{gateway}` is its address, `{key}` a key that opens it, where one is needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentGateway {
     /// Variables it is started with.
@@ -77,15 +79,20 @@ struct Row {
 
 /// opencode takes a configuration from a variable; the three providers it knows best are moved.
 const OPENCODE_CONFIG: &str = concat!(
-    r#"{"provider":{"anthropic":{"options":{"baseURL":"{gateway}/v1"}},"#,
-    r#""openai":{"options":{"baseURL":"{gateway}/v1"}},"google":{"options":{"baseURL":"{gateway}/v1beta"}}}}"#
+    r#"{"provider":{"anthropic":{"options":{"baseURL":"{gateway}/v1","headers":{"x-steadfast-key":"{key}"}}},"#,
+    r#""openai":{"options":{"baseURL":"{gateway}/v1","headers":{"x-steadfast-key":"{key}"}}},"#,
+    r#""google":{"options":{"baseURL":"{gateway}/v1beta","headers":{"x-steadfast-key":"{key}"}}}}}"#
 );
 
 /// As in `steadfast setup codex`: the gateway has made the retries, only a stream that broke is asked for again.
 const CODEX_PROVIDER: &str = concat!(
     r#"model_providers.steadfast={name="Steadfast",base_url="{gateway}/v1",env_key="OPENAI_API_KEY","#,
-    r#"wire_api="responses",supports_websockets=false,request_max_retries=0,stream_max_retries=2}"#
+    r#"wire_api="responses",supports_websockets=false,request_max_retries=0,stream_max_retries=2,"#,
+    r#"env_http_headers={"x-steadfast-key"="STEADFAST_KEY"}}"#
 );
+
+/// The variable that holds the key of a task whose project has keys.
+pub const KEY_VARIABLE: &str = "STEADFAST_KEY";
 
 const ROWS: &[Row] = &[
     Row {
@@ -118,7 +125,11 @@ const ROWS: &[Row] = &[
         ],
         output: AgentOutput::Claude,
         environment: &[("DISABLE_AUTOUPDATER", "1")],
-        gateway: &[("ANTHROPIC_BASE_URL", "{gateway}"), ("CLAUDE_CODE_MAX_RETRIES", "2")],
+        gateway: &[
+            ("ANTHROPIC_BASE_URL", "{gateway}"),
+            ("CLAUDE_CODE_MAX_RETRIES", "2"),
+            ("ANTHROPIC_CUSTOM_HEADERS", "x-steadfast-key: {key}"),
+        ],
         defaults: &[],
         arguments: &[],
     },
@@ -174,7 +185,7 @@ const ROWS: &[Row] = &[
         ],
         output: AgentOutput::Gemini,
         environment: &[],
-        gateway: &[("GOOGLE_GEMINI_BASE_URL", "{gateway}")],
+        gateway: &[("GOOGLE_GEMINI_BASE_URL", "{gateway}"), ("GEMINI_CLI_CUSTOM_HEADERS", "x-steadfast-key: {key}")],
         defaults: &[("GEMINI_API_KEY", "steadfast")],
         arguments: &[],
     },
@@ -235,6 +246,7 @@ impl Agent {
             output: AgentOutput::Text,
             environment: Vec::new(),
             gateway: AgentGateway::default(),
+            health: None,
             timeout: TIMEOUT,
             silence: SILENCE,
         }
@@ -244,6 +256,21 @@ impl Agent {
     pub fn of_program(program: &str) -> Option<Self> {
         let name = program.rsplit('/').next().unwrap_or(program);
         built_in_named(name)
+    }
+}
+
+impl AgentGateway {
+    /// The variables that point an agent there. Without a key, those that would hold nothing but it are not set.
+    pub fn variables(&self, has_key: bool) -> impl Iterator<Item = &(String, String)> {
+        self.environment
+            .iter()
+            .filter(move |(_, value)| has_key || !value.contains("{key}") || value.contains("{gateway}"))
+    }
+
+    /// Whether an agent can be handed a key. One whose variable somebody else has set cannot: it would be lost.
+    pub fn takes_key(&self, is_set: impl Fn(&str) -> bool) -> bool {
+        let by_variable = self.environment.iter().any(|(name, value)| value.contains("{key}") && !is_set(name));
+        by_variable || self.arguments.iter().any(|part| part.contains(KEY_VARIABLE))
     }
 }
 

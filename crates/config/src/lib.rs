@@ -26,7 +26,7 @@ mod suggest;
 mod url;
 mod value;
 
-pub use agents::{Agent, AgentGateway, AgentOutput, PLACEHOLDERS};
+pub use agents::{Agent, AgentGateway, AgentOutput, KEY_VARIABLE, PLACEHOLDERS};
 pub use clients::{Client, Heartbeat, Sign, Told, UNKNOWN_CLIENT};
 pub use config::{
     Alerts, Config, Council, Credential, DEFAULT_PROJECT, DecisionLog, Dialect, Endpoint, Health, Member, Project,

@@ -144,6 +144,7 @@ impl Classifier {
             status: evidence.status,
             message: message::message(&text.shown, &text.lower, found.best.as_ref().map(|best| &best.span)),
             tool: None,
+            retried: false,
         }
     }
 }

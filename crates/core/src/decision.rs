@@ -190,6 +190,8 @@ pub enum Skip {
     OtherTool,
     /// The same request would fail again.
     Pointless,
+    /// Somebody before us has made the retries.
+    Retried,
     /// The provider asks for a longer wait than the policy accepts.
     WaitTooLong {
         /// What the provider asks for.
@@ -344,6 +346,7 @@ impl fmt::Display for Skip {
             Self::UsedUp => f.write_str("the step is used up"),
             Self::OtherTool => f.write_str("the step is for another tool"),
             Self::Pointless => f.write_str("the same request would fail again"),
+            Self::Retried => f.write_str("the retries were made before it came here"),
             Self::WaitTooLong { asked, accepted } => {
                 write!(f, "the provider asks for {}, the policy waits at most {}", Words(*asked), Words(*accepted))
             }

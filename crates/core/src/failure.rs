@@ -20,12 +20,22 @@ pub struct Failure {
     pub message: String,
     /// The tool whose call failed, where the face knows it.
     pub tool: Option<String>,
+    /// Whoever saw it first has made the retries: more of them would be the same ones twice.
+    pub retried: bool,
 }
 
 impl Failure {
     /// A failure of this kind with nothing else known, named after the rule `rule`.
     pub fn new(kind: FailureKind, rule: &'static str) -> Self {
-        Self { kind, retry_after: None, rule: Cow::Borrowed(rule), status: None, message: String::new(), tool: None }
+        Self {
+            kind,
+            retry_after: None,
+            rule: Cow::Borrowed(rule),
+            status: None,
+            message: String::new(),
+            tool: None,
+            retried: false,
+        }
     }
 
     /// The category of this failure's kind.

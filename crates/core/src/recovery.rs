@@ -397,6 +397,21 @@ impl Recovery {
         Decision { breaker: decided.breaker, ..self.give_up(Reason::AlreadyBegun) }
     }
 
+    /// The running attempt was refused because its money is spent: that says nothing about its target, and is the end.
+    pub fn out_of_money(&mut self, failure: Failure, usage: Usage, world: &World, now: Instant) -> Decision {
+        let Some(running) = self.take_running() else { return self.nothing_running(&failure) };
+        let target = running.attempt.target;
+        self.settle(&running, usage);
+        if let Some(endpoint) = world.endpoint(target.endpoint) {
+            endpoint.breaker.record(running.permit, breaker::Outcome::Neutral, None, now);
+        }
+        self.failed_kind = failure.kind;
+        self.failed_at = Some(target);
+        self.failure = Some(failure);
+        self.give_back(world);
+        self.give_up(Reason::Money)
+    }
+
     /// A person answered; an answer nobody asked for changes nothing.
     pub fn answered(&mut self, answer: Answer, world: &World, now: Instant) -> Option<Decision> {
         let State::Asking { question, place, .. } = self.state else { return None };

@@ -3,6 +3,8 @@
 //! A `World` is plain memory behind short locks that are never held across anything that waits.
 //! A replica decides from it alone; whatever spreads knowledge between replicas writes into it.
 
+mod last;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,6 +16,9 @@ use crate::rate::{Learned, RateLimit, Rates, Refusal};
 use crate::route::EndpointId;
 use crate::spend::SpendBudget;
 use crate::time::Instant;
+
+use last::Last;
+pub use last::LastFailure;
 
 /// All endpoints, by [`EndpointId`].
 #[derive(Debug, Default)]
@@ -65,6 +70,8 @@ pub struct Session {
     /// Money.
     pub spend: SpendBudget,
     memory: Mutex<Memory>,
+    /// How its last request ended, for whoever drives it.
+    last: Last,
 }
 
 /// How long a session stays away from a target that nobody has been served by since it failed.
@@ -251,7 +258,7 @@ impl Project {
 impl Session {
     /// A session that remembers nothing yet.
     pub fn new(limit_usd_micros: Option<u64>) -> Self {
-        Self { spend: SpendBudget::new(limit_usd_micros), memory: Mutex::default() }
+        Self { spend: SpendBudget::new(limit_usd_micros), memory: Mutex::default(), last: Last::default() }
     }
 
     /// Takes one retry if fewer than `max` are used, and says how many are used now.
@@ -320,6 +327,26 @@ impl Session {
             Turn::Continues => now.since(known.failed) < TURN_MAX,
             Turn::New => !endpoint.is_well_since(known.failed, now),
         })
+    }
+
+    /// A request of this session failed for good.
+    pub fn failed_for_good(&self, failure: LastFailure) {
+        self.last.failed(failure);
+    }
+
+    /// The same turn came again and got the same answer.
+    pub fn failed_again(&self) {
+        self.last.again();
+    }
+
+    /// A request for this model was served.
+    pub fn served(&self, asked: &str) {
+        self.last.served(asked);
+    }
+
+    /// How many requests have failed for good, and how the last of them did, unless its model has served since.
+    pub fn last_failure(&self) -> (u64, Option<LastFailure>) {
+        self.last.known()
     }
 
     /// Whether any target is shunned: most sessions never meet a failure.

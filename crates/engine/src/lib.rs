@@ -12,9 +12,11 @@ mod drive;
 mod echo;
 mod failures;
 mod foreign;
+mod grants;
 mod health;
 mod journal;
 mod key;
+mod last;
 mod limits;
 mod live;
 mod log;
@@ -64,7 +66,9 @@ use tokio::sync::oneshot;
 
 pub use call::{Call, Wishes, new_request_id};
 pub use clock::Clock;
+pub use grants::Grant;
 pub use health::Checked;
+pub use last::OUT_OF_MONEY;
 pub use limits::{LimitOf, RateStatus, Source, Unit};
 pub use live::{Batch, Found, Live};
 pub use log::{LogFiles, old};
@@ -281,6 +285,11 @@ impl Engine {
         let configured = snapshot.config.projects.get(project)?;
         let project = &snapshot.project(project)?.name;
         Some(self.sessions.get(project, id, configured.usd_micros_per_session, self.clock.now()))
+    }
+
+    /// A key for this project, for an agent that is run beside this gateway. It ends with what is returned.
+    pub fn grant(&self, project: &str) -> Result<Grant, secrets::NoRandomness> {
+        self.snapshot.load().grants.make(project)
     }
 
     /// The last turn of a conversation, as long as it is kept.

@@ -189,6 +189,7 @@ impl Engine {
         let over = Record { attempt: Some(0), latency_ms: Some(0), ..line(Event::Outcome) };
         self.record(over.with_outcome(&outcome, &snapshot.world));
         let verdict = Verdict { limit: Some(self.limit(standing)), ..Verdict::of(reason, &told(reason), None, None) };
+        self.note_refusal(call, &verdict, reason);
         let mut headers = HeaderMap::new();
         if let Ok(id) = HeaderValue::from_str(&call.id) {
             headers.insert(REQUEST_ID, id);

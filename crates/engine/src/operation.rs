@@ -26,6 +26,7 @@ use crate::drive::operation_name;
 use crate::echo::without_echo;
 use crate::failures::{Failed, Repeat};
 use crate::journal::Kept;
+use crate::last;
 use crate::limits::{self, Taken};
 use crate::means::{client_waits, effective_policy, is_side_question, needs, only_first, plain_policy, with_margin};
 use crate::reply::{ATTEMPTS, ENDPOINT, MODEL, REQUEST_ID, Reply, ReplyBody, STEPS, Verdict};
@@ -52,6 +53,7 @@ pub(crate) struct Operation {
     started: Instant,
     attempt: Option<(Attempt, Instant)>,
     served_by: Option<Target>,
+    failed_at: Option<Target>,
     steps: Vec<&'static str>,
     last: Option<Trouble>,
     /// When targets that failed may be asked again, as they said last.
@@ -140,6 +142,7 @@ impl Operation {
             started: now,
             attempt: None,
             served_by: None,
+            failed_at: None,
             steps: Vec::new(),
             last: None,
             waits: Vec::new(),
@@ -186,6 +189,7 @@ impl Operation {
             started: now,
             attempt: Some((attempt, now)),
             served_by: None,
+            failed_at: None,
             steps: Vec::new(),
             last: None,
             waits: Vec::new(),
@@ -262,6 +266,9 @@ impl Operation {
         let transition = self.recovery.succeeded(counted.unwrap_or_default(), &self.world, now);
         self.served_by = Some(attempt.target);
         self.over = true;
+        if let (Asked::Generate(_), Some(model)) = (self.call.route.operation, &self.call.envelope.model) {
+            self.recovery.plan().session.served(model);
+        }
         if let Some(repeat) = self.repeat.take() {
             for _ in 0..self.engine.failures.forget(repeat.key) {
                 self.recovery.plan().session.give_back_retry();
@@ -356,6 +363,7 @@ impl Operation {
         self.waits.extend(failure.retry_after.map(|wait| (attempt.target, now + wait)));
         let decision = tell(&mut self.recovery, failure.clone(), usage, &self.world, now);
         self.last = is_own.then_some(trouble);
+        self.failed_at = Some(attempt.target);
         if let Some(trace) = &mut self.trace {
             trace.failed(&failure, usage);
         }
@@ -415,7 +423,13 @@ impl Operation {
             Reason::NoTarget { .. } | Reason::RateLimit { .. } => verdict.retry_after,
             _ => verdict.retry_after.map(|wait| wait.min(self.soonest().unwrap_or(wait))),
         };
-        Verdict { limit: self.limit_of(reason), retry_after, ..verdict }
+        let verdict = Verdict { limit: self.limit_of(reason), retry_after, ..verdict };
+        if !self.plain && matches!(outcome, Outcome::GaveUp(_)) {
+            let place = self.failed_at.and_then(|target| self.place(target));
+            let session = &self.recovery.plan().session;
+            last::note(session, &self.call, &verdict, reason, self.recovery.last_failure(), place.as_ref());
+        }
+        verdict
     }
 
     /// In how long the first of the targets that asked for patience may be asked again.

@@ -45,6 +45,7 @@ impl Engine {
     pub(crate) fn answer_repeat(&self, call: &Call, repeat: &Repeat, answer: Kept, rest: Duration) -> Reply {
         let outcome = Outcome::GaveUp(Reason::JustFailed { wait: rest });
         let snapshot = self.snapshot();
+        self.note_repeat(call);
         self.count_request(&snapshot, call, &outcome, Duration::ZERO);
         if let Some(tracer) = self.tracer().as_ref() {
             Trace::repeated(tracer, call, &repeat.of);

@@ -16,6 +16,8 @@ use steadfast_core::world::{self, World};
 use steadfast_core::{Evidence, Failure};
 use steadfast_dialect::{Family, Format};
 
+use crate::grants::Grants;
+
 /// Routes are remembered up to this many names: clients choose the names.
 const ROUTES_MAX: usize = 4096;
 
@@ -33,6 +35,8 @@ pub struct Snapshot {
     keys: HashMap<String, String>,
     /// The same of keys of which only the hash is known.
     hashes: HashMap<[u8; 32], String>,
+    /// Keys that were made for agents; the same in every snapshot.
+    pub(crate) grants: Arc<Grants>,
     routes: Mutex<HashMap<(Family, Reach), RoutesByProject>>,
 }
 
@@ -78,6 +82,7 @@ impl Snapshot {
             .flat_map(|project| project.key_hashes.iter().map(|hash| (*hash, project.name.clone())))
             .collect();
         Ok(Self {
+            grants: before.map(|before| Arc::clone(&before.grants)).unwrap_or_default(),
             hashes,
             classifier,
             world: Arc::new(World::sharing(endpoints.clone())),
@@ -99,10 +104,10 @@ impl Snapshot {
         if let Some(project) = self.keys.get(key) {
             return Some(project);
         }
-        if self.hashes.is_empty() {
-            return None;
-        }
-        self.hashes.get(&crate::secrets::hash(key)).map(String::as_str)
+        let hashed = || self.hashes.get(&crate::secrets::hash(key)).map(String::as_str);
+        let stored = if self.hashes.is_empty() { None } else { hashed() };
+        // By its configuration: a project that is gone is opened by nobody.
+        stored.or_else(|| Some(self.config.projects.get(&*self.grants.project_of(key)?)?.name.as_str()))
     }
 
     /// Tells what a failure is, by the rules of this configuration.

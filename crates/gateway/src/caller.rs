@@ -17,6 +17,8 @@ use crate::prefix::{NAME_BYTES_MAX, Prefix};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+/// Where a key of ours can be put beside a provider's own.
+const OUR_KEY: HeaderName = HeaderName::from_static("x-steadfast-key");
 /// Where clients of Azure put their key.
 const API_KEY: HeaderName = HeaderName::from_static("api-key");
 const PROJECT: HeaderName = HeaderName::from_static("x-steadfast-project");
@@ -79,6 +81,9 @@ pub(crate) fn identify(
             keys.push((name.clone(), without_scheme(text).to_owned()));
             credential.insert(name, value);
         }
+    }
+    if let Some(key) = headers.remove(&OUR_KEY) {
+        keys.push((OUR_KEY, key.to_str().unwrap_or("").to_owned()));
     }
     let (query, key) = without_key(query);
     if let Some(key) = key {

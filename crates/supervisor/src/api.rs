@@ -16,6 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::fleet::Fleet;
+use crate::health::AgentHealth;
 use crate::services::ServiceStatus;
 use crate::task::Task;
 use crate::worker::{log_end, to_keep};
@@ -45,6 +46,7 @@ pub fn routes(fleet: Arc<Fleet>, store: Store, logs: Option<PathBuf>) -> OpenApi
         .routes(routes!(cancel))
         .routes(routes!(retry))
         .routes(routes!(services))
+        .routes(routes!(agents))
         .with_state(Known { fleet, store, logs })
 }
 
@@ -155,6 +157,13 @@ struct NewTasks {
     /// Each as in a file of `steadfast spawn`: `task`, `label`, `agent` or `command`, `model`, `chain` and more.
     #[schema(value_type = Vec<Object>)]
     tasks: Vec<Task>,
+}
+
+/// What agents need to work.
+#[derive(Debug, Serialize, ToSchema)]
+struct AgentList {
+    /// One for each address that was asked since this process began.
+    agents: Vec<AgentHealth>,
 }
 
 /// The services that agents need.
@@ -338,6 +347,15 @@ async fn services(State(known): State<Known>, caller: Caller) -> Result<Json<Ser
         ServiceView { name, healthy, failure_rate, latency_ms, starts, started_here }
     };
     Ok(Json(ServiceList { services: known.fleet.services.status().into_iter().map(view).collect() }))
+}
+
+/// The addresses that agents need to work, and how they are.
+#[utoipa::path(get, path = "/api/agents", tag = "tasks", responses(
+    (status = 200, body = AgentList), (status = 401, body = ProblemBody), (status = 403, body = ProblemBody),
+))]
+async fn agents(State(known): State<Known>, caller: Caller) -> Result<Json<AgentList>, Problem> {
+    caller.must_be_admin()?;
+    Ok(Json(AgentList { agents: known.fleet.health.status() }))
 }
 
 async fn found(known: &Known, caller: &Caller, id: &str) -> Result<TaskDetail, Problem> {

@@ -8,7 +8,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use steadfast_config::AgentOutput;
+use steadfast_api::Standing;
+use steadfast_config::{AgentOutput, KEY_VARIABLE};
 use steadfast_core::context::{FailedAttempt, PartLimits, retry_note, retry_prompt};
 use steadfast_core::time::Words;
 use steadfast_core::{Evidence, Exit, Failure, FailureKind, Surface, Transport};
@@ -16,6 +17,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::adapter::{Complaint, End, Reader, Told};
 use crate::fleet::{Crew, Fleet};
+use crate::gateway::{Pointed, failed_between, prefix};
 use crate::process::output::{Stream, Tail, Taker};
 use crate::process::{self, CannotRun, Copy, Ended, EndedBy, GRACE, InPane, Launch, Limits, Stop};
 use crate::task::{Conversation, LastFailure, Memory, Task, seconds};
@@ -42,6 +44,8 @@ pub(crate) struct Attempted {
     pub(crate) output: String,
     /// The conversation that goes on, where there is one.
     pub(crate) conversation: Option<Conversation>,
+    /// The gateway in this process has charged its calls already.
+    pub(crate) charged: bool,
 }
 
 /// Whether the work was done.
@@ -87,7 +91,10 @@ impl Attempting<'_> {
         stop: &mut watch::Receiver<Stop>,
         tell: oneshot::Sender<String>,
     ) -> Attempted {
-        let (launch, conversation, _files) = match self.launch() {
+        // Its key, where it has one, ends with the attempt.
+        let pointed = self.fleet.point(self.task.project.as_deref(), &self.crew.agent);
+        let before = self.standing(pointed.as_ref()).await;
+        let (launch, conversation, _files) = match self.launch(pointed.as_ref()) {
             Ok(ready) => ready,
             Err(error) => return self.not_run(&error),
         };
@@ -109,7 +116,7 @@ impl Attempting<'_> {
             Err(error) => return self.not_run(&error),
         };
         let Watched { reader, tail, errors, .. } = watched;
-        let told = reader.finish();
+        let mut told = reader.finish();
         let judge = Judge {
             fleet: self.fleet,
             crew: self.crew,
@@ -119,7 +126,20 @@ impl Attempting<'_> {
             errors: &errors,
             limits: (timeout, limits.silence),
         };
-        let verdict = judge.judge(ended);
+        let mut verdict = judge.judge(ended);
+        let after = self.standing(pointed.as_ref()).await;
+        if let Some(after) = after {
+            let cost = after.usd_micros.saturating_sub(before.as_ref().map_or(0, |before| before.usd_micros));
+            told.usd_micros = told.usd_micros.max(Some(cost).filter(|cost| *cost > 0));
+            // Somebody else's signal ended it, whatever its calls came to.
+            let by_signal = ended.by == EndedBy::Itself && !matches!(ended.exit, Exit::Code(_));
+            if let Verdict::Failed(failure) = &mut verdict
+                && !by_signal
+                && let Some(truth) = failed_between(before.as_ref(), after)
+            {
+                *failure = truth;
+            }
+        }
         let begun = told.session.clone().or_else(|| told.structured.then_some(conversation));
         let conversation = begun.filter(|_| !agent.resume.is_empty());
         let agent = self.crew.agent_name.clone();
@@ -127,8 +147,15 @@ impl Attempting<'_> {
             verdict,
             conversation: conversation.map(|id| Conversation { agent, id, begun: true }),
             output: last_words(&tail),
+            charged: pointed.is_some() && self.crew.uses_gateway() && self.fleet.engine().is_some(),
             told,
         }
+    }
+
+    /// How the session stands at the gateway, where the agent is pointed there.
+    async fn standing(&self, pointed: Option<&Pointed<'_>>) -> Option<Standing> {
+        pointed.filter(|_| self.crew.uses_gateway())?;
+        self.fleet.standing(self.task.project.as_deref(), self.session).await
     }
 
     /// A program that cannot be started is wrong, and not unlucky.
@@ -149,11 +176,12 @@ impl Attempting<'_> {
             told: Told::default(),
             output: String::new(),
             conversation: None,
+            charged: false,
         }
     }
 
     /// The command for this agent, model and attempt, and the conversation it begins or goes on with.
-    fn launch(&self) -> Result<(Launch, String, Files), CannotRun> {
+    fn launch(&self, pointed: Option<&Pointed<'_>>) -> Result<(Launch, String, Files), CannotRun> {
         let Self { fleet, task, crew, memory, .. } = self;
         let agent = &crew.agent;
         let known = memory.conversation.as_ref().filter(|known| known.agent == crew.agent_name);
@@ -164,7 +192,9 @@ impl Attempting<'_> {
         let mark = format!("{}.{}.{}", fleet.id, task.id, self.number);
         let files = self.files(&mark, &prompt)?;
         let task_file = files.task_file();
-        let gateway = self.gateway();
+        // Project and session are in the path, so that what happens to its calls and to the task are one story.
+        let gateway = pointed.map(|pointed| pointed.url.to_owned() + &prefix(task.project.as_deref(), self.session));
+        let key = pointed.and_then(Pointed::key);
         let attempt = self.number.to_string();
         let project = task.project.as_deref().unwrap_or(steadfast_config::DEFAULT_PROJECT);
         let pairs = vec![
@@ -188,8 +218,11 @@ impl Attempting<'_> {
         let program = parts.next().unwrap_or_default();
         let mut environment = self.environment(&values, &files);
         if gateway.is_some() {
-            let set = agent.gateway.environment.iter().map(|(name, value)| (name.clone(), fill_text(value, &values)));
-            environment.extend(set);
+            // For variables alone: everybody on this machine can read a command line.
+            values.pairs.push(("key", key.unwrap_or_default()));
+            let set = agent.gateway.variables(key.is_some());
+            environment.extend(set.map(|(name, value)| (name.clone(), fill_text(value, &values))));
+            environment.extend(key.map(|key| (KEY_VARIABLE.to_owned(), key.to_owned())));
             let unset = agent.gateway.defaults.iter().filter(|(name, _)| std::env::var_os(name).is_none());
             environment.extend(unset.cloned());
         }
@@ -221,15 +254,6 @@ impl Attempting<'_> {
             (false, true) if !task.is_empty() => retry_prompt(&failed, limits),
             (false, _) => task.to_owned(),
         }
-    }
-
-    /// Where this task's model calls go: its project and session are in the path, so that what happens to them there
-    /// and what happens to it here are one story.
-    fn gateway(&self) -> Option<String> {
-        let base = self.fleet.gateway(self.task.project.as_deref(), &self.crew.agent)?;
-        let project = self.task.project.as_deref().filter(|name| *name != steadfast_config::DEFAULT_PROJECT);
-        let project = project.map(|name| format!("/p/{}", encoded(name))).unwrap_or_default();
-        Some(format!("{base}{project}/s/{}", encoded(self.session)))
     }
 
     /// What any command can know of itself.
@@ -469,18 +493,6 @@ fn last_words(tail: &Tail) -> String {
 /// What a task's tmux session is called. Points and colons mean something else there.
 pub fn pane_name(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect()
-}
-
-/// A name as a part of a path.
-fn encoded(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => text.push(char::from(byte)),
-            _ => text.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    text
 }
 
 /// A random id in the form that agents ask for.

@@ -20,6 +20,8 @@ use steadfast_core::{Evidence, Failure};
 use steadfast_engine::{Clock, Engine, Snapshot};
 
 use crate::attempt::{remove_left, uuid};
+use crate::gateway::Gateway;
+use crate::health::Healths;
 use crate::services::Services;
 use crate::task::{Conversation, Memory, Task, seconds};
 
@@ -34,42 +36,24 @@ pub const DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Fleet {
     /// Unique to this supervisor: its processes are recognised by it.
     pub id: String,
-    configured: Configured,
-    gateway: Option<Gateway>,
+    pub(crate) configured: Configured,
+    pub(crate) gateway: Option<Gateway>,
     /// It was said that a project's agents go without the gateway.
-    said: Once,
+    pub(crate) said: Once,
     /// Where attempts have their files.
     pub folder: PathBuf,
     /// What agents need beside models.
     pub services: Services,
+    /// Whether they can work.
+    pub health: Healths,
     pub(crate) clock: Clock,
     endpoints: Mutex<HashMap<String, Arc<Endpoint>>>,
     projects: Mutex<HashMap<String, Arc<Project>>>,
 }
 
-/// Where agents are pointed.
-#[derive(Clone, Debug)]
-pub struct Gateway {
-    /// Its address, without a slash at the end.
-    pub url: String,
-    /// Whom it lets in.
-    pub lets_in: LetsIn,
-}
-
-/// Whom a gateway lets in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LetsIn {
-    /// Agents of projects without keys, as only this machine can reach it.
-    ThisMachine,
-    /// Whoever sends a key.
-    Keys,
-    /// Whoever named it answers for that.
-    NotOurs,
-}
-
 /// What is configured.
 #[derive(Debug)]
-enum Configured {
+pub(crate) enum Configured {
     Once(Arc<Config>, Box<Classifier>),
     /// As the engine has it at the moment.
     By(Arc<Engine>),
@@ -96,7 +80,7 @@ impl Deref for InForce {
 
 impl InForce {
     /// Whether this opens the gateway for a project.
-    fn is_key_of(&self, key: &str, project: &configuration::Project) -> bool {
+    pub(crate) fn is_key_of(&self, key: &str, project: &configuration::Project) -> bool {
         match self {
             Self::Once(_) => project.keys.iter().any(|known| known.expose() == key),
             Self::Snapshot(snapshot) => snapshot.project_of_key(key) == Some(&project.name),
@@ -147,6 +131,13 @@ impl Configured {
             Self::By(engine) => InForce::Snapshot(engine.snapshot()),
         }
     }
+
+    pub(crate) const fn engine(&self) -> Option<&Arc<Engine>> {
+        match self {
+            Self::Once(..) => None,
+            Self::By(engine) => Some(engine),
+        }
+    }
 }
 
 impl Fleet {
@@ -166,6 +157,7 @@ impl Fleet {
         let (id, clock) = (format!("{:016x}", fastrand::u64(..)), Clock::start());
         Self {
             services: Services::new(&configured.in_force(), id.clone(), clock),
+            health: Healths::new(clock),
             id,
             clock,
             endpoints: Mutex::default(),
@@ -189,31 +181,12 @@ impl Fleet {
         }
     }
 
-    /// Where an agent of this project is pointed. One that the gateway would not let in is left where it is.
-    pub(crate) fn gateway(&self, project: Option<&str>, agent: &Agent) -> Option<&str> {
-        let Gateway { url, lets_in } = self.gateway.as_ref()?;
-        let config = self.config();
-        let project = config.project(project);
-        let has_key = || {
-            let own = agent.environment.iter().map(|(_, value)| value.expose().to_owned());
-            let ours = std::env::vars_os().filter_map(|(_, value)| value.into_string().ok());
-            own.chain(ours).any(|value| config.is_key_of(&value, project))
-        };
-        let is_let_in = match lets_in {
-            LetsIn::NotOurs => true,
-            LetsIn::ThisMachine => !project.has_keys() || has_key(),
-            LetsIn::Keys => has_key(),
-        };
-        if !is_let_in {
-            self.said.call_once(|| {
-                tracing::warn!(
-                    project = %project.name,
-                    "agents are not pointed at the gateway: it asks for a key of their project, and they have none; \
-                     [agents.NAME] environment may hold one"
-                );
-            });
+    /// The address that this agent needs to work.
+    pub(crate) fn address(&self, project: Option<&str>, crew: &Crew) -> Option<String> {
+        match (&self.gateway, self.entry(project, &crew.agent)) {
+            (Some(gateway), Some(_)) if crew.uses_gateway() => Some(format!("{}/health", gateway.url)),
+            _ => crew.agent.health.clone(),
         }
-        is_let_in.then_some(url)
     }
 
     /// Removes what attempts of supervisors that were killed have left.
@@ -223,7 +196,9 @@ impl Fleet {
 
     /// Says whether a task could be run, without running it.
     pub fn check(&self, task: &Task) -> Result<(), PlanError> {
-        self.plan(task, &Memory::default()).map(drop)
+        // Without a name, so that it leaves no session behind.
+        let nameless = Task { id: String::new(), session: None, ..task.clone() };
+        self.plan(&nameless, &Memory::default()).map(drop)
     }
 
     pub(crate) fn plan(&self, task: &Task, memory: &Memory) -> Result<Planned, PlanError> {
@@ -239,7 +214,7 @@ impl Fleet {
             name => config.project(name),
         };
         let own = crew_of(config, task, task.model.as_deref().unwrap_or_default()).map_err(wrong)?;
-        let is_behind = self.gateway(task.project.as_deref(), &own.agent).is_some();
+        let is_behind = self.entry(task.project.as_deref(), &own.agent).is_some();
         let policy = policy_of(config, task, &configured.policy, is_behind).map_err(wrong)?;
         let mut crew = vec![own];
         for entry in chain_of(config, task, configured, is_behind) {
@@ -253,15 +228,17 @@ impl Fleet {
         let route: Route = route.map_err(|error| wrong(error.to_string()))?;
         let crew: Vec<Crew> = crew.into_iter().take(route.chain().len()).collect();
         let endpoints = crew.iter().map(|crew| self.endpoint(crew, &policy)).collect();
-        let session = Session::new(task.budget_usd.map(usd_micros).or(configured.usd_micros_per_session));
-        session.spend.settle(0, memory.usd_micros);
+        let session = self.session(task, configured, is_behind && crew.iter().any(Crew::uses_gateway));
+        // What was spent elsewhere, or before this process began.
+        let known = session.spend.ledger().settled_usd_micros;
+        session.spend.settle(0, memory.usd_micros.saturating_sub(known));
         let plan = Plan {
             policy,
             route: Arc::new(route),
             needs: Needs::default(),
             face: Face::TASK,
             project: self.project(configured),
-            session: Arc::new(session),
+            session,
             turn: Turn::New,
             time_limit: None,
             restarts_used: memory.restarts,
@@ -280,7 +257,28 @@ impl Fleet {
         Arc::clone(known.entry(name.clone()).or_insert_with(fresh))
     }
 
+    /// Beside a gateway it is the one that the task's calls belong to: their retries and their money are its own.
+    fn session(&self, task: &Task, configured: &configuration::Project, is_behind: bool) -> Arc<Session> {
+        let budget = task.budget_usd.map(usd_micros);
+        let id = task.session.as_deref().unwrap_or(&task.id);
+        let shared = self
+            .engine()
+            .filter(|_| is_behind && !id.is_empty())
+            .and_then(|engine| engine.open_session(&configured.name, id));
+        let Some(shared) = shared else {
+            return Arc::new(Session::new(budget.or(configured.usd_micros_per_session)));
+        };
+        if budget.is_some() {
+            shared.spend.set_limit(budget);
+        }
+        shared
+    }
+
     fn project(&self, configured: &configuration::Project) -> Arc<Project> {
+        if let Some(shared) = self.engine().and_then(|engine| engine.snapshot().project(&configured.name).cloned()) {
+            shared.spend.roll(self.clock.day());
+            return shared;
+        }
         let mut known = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || {
             let (name, share) = (&configured.name, configured.policy.fallback_share);
@@ -303,6 +301,13 @@ impl Crew {
             return known.cloned();
         }
         Some(Conversation { agent: self.agent_name.clone(), id: uuid(), begun: false })
+    }
+
+    /// Whether it is told where the gateway is; any other command minds its own business.
+    pub(crate) fn uses_gateway(&self) -> bool {
+        let Agent { gateway, command, .. } = &self.agent;
+        let is_named = || command.iter().any(|part| part.contains("{gateway}"));
+        !gateway.environment.is_empty() || !gateway.arguments.is_empty() || is_named()
     }
 
     /// What its breaker is known by.

@@ -146,7 +146,7 @@ pub async fn run(
     let cannot = |source| CannotRun { program: launch.program.to_string_lossy().into_owned(), source };
     let mut child = command(launch).spawn().map_err(cannot)?;
     let group = Group::of(&child, &launch.mark);
-    let memory = OutOfMemory::of(&child);
+    let memory = OutOfMemory::of(child.id());
     let mut pipes = Pipes::take(&mut child);
     let (status, by) = watch_over(&mut child, &group, limits, &mut pipes, taker, copy, stop).await.map_err(cannot)?;
     let thorough = launch.thorough || by != EndedBy::Itself || !status.success();

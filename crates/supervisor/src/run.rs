@@ -14,6 +14,7 @@ use steadfast_core::recovery::{Action, Answer, Attempt, Outcome, Recovery};
 use steadfast_core::redact::redact;
 use steadfast_core::world::World;
 use steadfast_core::{Failure, FailureKind, Instant};
+use steadfast_engine::OUT_OF_MONEY;
 use tokio::sync::{oneshot, watch};
 
 use crate::attempt::{Attempted, Attempting, Verdict, uuid};
@@ -185,6 +186,13 @@ impl<K: Keeper> Way<'_, K> {
         let project = Arc::clone(&self.recovery.plan().project.name);
         // Those that do not come back in time are the attempt's to complain about.
         self.run.fleet.services.ready(&project).await;
+        let address = self.run.fleet.address(self.run.task.project.as_deref(), &crew);
+        let mut stop = self.run.stop.clone();
+        tokio::select! {
+            _ = self.run.fleet.health.ready(&crew.agent_name, address.as_deref()) => {}
+            // The attempt is told so itself.
+            _ = wanted_more(&mut stop, Stop::No) => {}
+        }
         self.log_attempt(attempt);
         let began = self.run.fleet.clock.now();
         let attempting = Attempting {
@@ -203,6 +211,7 @@ impl<K: Keeper> Way<'_, K> {
             biased;
             attempted = attempting.make(self.run.copy.as_ref(), &mut self.run.stop, tell) => attempted,
             never = keep_told(&mut self.run.keeper, &self.run.memory, &crew, told) => match never {},
+            never = self.run.fleet.health.watch(&crew.agent_name, address.as_deref()) => match never {},
         };
         self.settle(&attempted, before);
         let now = self.run.fleet.clock.now();
@@ -219,7 +228,11 @@ impl<K: Keeper> Way<'_, K> {
                     message: cut(&failure.message, MESSAGE_BYTES_MAX),
                     output: redact(&attempted.output).into_owned(),
                 });
-                let decision = self.recovery.failed(failure.clone(), attempted.told.usage, &self.world, now);
+                let usage = attempted.told.usage;
+                let decision = match failure.rule.as_ref() {
+                    OUT_OF_MONEY => self.recovery.out_of_money(failure.clone(), usage, &self.world, now),
+                    _ => self.recovery.failed(failure.clone(), usage, &self.world, now),
+                };
                 self.decided(&decision, Some((&failure, now.since(began), attempted.told.usage)));
             }
         }
@@ -236,8 +249,10 @@ impl<K: Keeper> Way<'_, K> {
         if let Some(cost) = attempted.told.usd_micros {
             memory.usd_micros = memory.usd_micros.saturating_add(cost);
             let plan = self.recovery.plan();
-            plan.session.spend.settle(0, cost);
-            plan.project.spend.settle(0, cost);
+            if !attempted.charged {
+                plan.session.spend.settle(0, cost);
+                plan.project.spend.settle(0, cost);
+            }
         }
     }
 

@@ -4,8 +4,6 @@
 //! ends with the supervisor, and what was not is never ended. One warning while it is not well, and a word when it is
 //! again. A question that cannot be asked says nothing about the service: it counts as well.
 
-mod ping;
-
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -17,11 +15,10 @@ use steadfast_engine::Clock;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::health::UNHEALTHY_SHARE;
+use crate::http;
 use crate::process::{Group, MARK, end_marked};
 use crate::template::{Values, fill};
-
-/// Unhealthy once this share of pings failed: the seeds say a half.
-const UNHEALTHY_SHARE: f64 = 0.5;
 
 /// How often a service is asked while it settles.
 const SETTLE_LOOK: Duration = Duration::from_millis(100);
@@ -233,7 +230,7 @@ impl Drop for Hands {
 impl Looked {
     async fn ask(&self) -> Ping {
         if self.service.health.is_some() {
-            return ping::ask(self.service.health.as_deref()).await;
+            return http::ask(self.service.health.as_deref()).await;
         }
         let mut hands = self.hands.lock().await;
         self.ask_with(&mut hands).await
@@ -242,7 +239,7 @@ impl Looked {
     /// The same for whoever holds it: without an address, its process says how it is.
     async fn ask_with(&self, hands: &mut Hands) -> Ping {
         if self.service.health.is_some() {
-            return ping::ask(self.service.health.as_deref()).await;
+            return http::ask(self.service.health.as_deref()).await;
         }
         match hands.child.as_mut().map(Child::try_wait) {
             Some(Ok(None)) => Ping::Answered(Duration::ZERO),

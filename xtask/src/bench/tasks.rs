@@ -14,6 +14,9 @@ use crate::talk;
 /// How many run at a time.
 const PARALLEL: &str = "64";
 
+/// How many tasks a second at least, besides the processes' own cost.
+const PER_SECOND_MIN: f64 = 500.0;
+
 /// How many wait while listing is measured.
 const QUEUED: usize = 100_000;
 
@@ -25,7 +28,7 @@ pub(super) fn run(arguments: &[String], build: fn() -> anyhow::Result<PathBuf>) 
     let binary = binary.canonicalize().with_context(|| format!("there is no {}", binary.display()))?;
     let folder = std::env::temp_dir().join(format!("steadfast-bench-tasks-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let measured = measure(&binary, &folder, count);
+    let measured = measure(&binary, &folder, count).and_then(|()| super::idle::measure(&binary, &folder));
     std::fs::remove_dir_all(&folder)?;
     measured
 }
@@ -53,6 +56,11 @@ fn measure(binary: &Path, folder: &Path, count: usize) -> anyhow::Result<()> {
         per_second(beside)
     ));
     talk(&format!("  ratio             {:>8.2}", worked.as_secs_f64() / bare.as_secs_f64()));
+    ensure!(
+        per_second(beside) >= PER_SECOND_MIN,
+        "beside the processes {:.0} tasks a second, goal {PER_SECOND_MIN}",
+        per_second(beside)
+    );
     let queued = Instant::now();
     queue(binary, folder, QUEUED, &["true"])?;
     talk(&format!("{QUEUED} tasks queued in {:.2} s", queued.elapsed().as_secs_f64()));
@@ -62,7 +70,7 @@ fn measure(binary: &Path, folder: &Path, count: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn queue(binary: &Path, folder: &Path, count: usize, command: &[&str]) -> anyhow::Result<()> {
+pub(super) fn queue(binary: &Path, folder: &Path, count: usize, command: &[&str]) -> anyhow::Result<()> {
     let lines: Vec<String> = (0..count).map(|number| format!("{{\"label\":\"t{number}\"}}")).collect();
     std::fs::write(folder.join("tasks.jsonl"), lines.join("\n"))?;
     let mut line = vec!["spawn", "--detach", "--quiet", "--no-gateway", "--file", "tasks.jsonl", "--"];
@@ -76,7 +84,7 @@ fn listed(binary: &Path, folder: &Path, state: &str) -> anyhow::Result<usize> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().count())
 }
 
-fn steadfast(binary: &Path, folder: &Path, arguments: &[&str]) -> Command {
+pub(super) fn steadfast(binary: &Path, folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary);
     command.args(arguments).current_dir(folder).env("HOME", folder).env_remove("XDG_STATE_HOME");
     command.stdin(Stdio::null()).stdout(Stdio::null());

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says by panicking")]
 
+mod behind;
 mod config;
 mod council;
 mod demo;

@@ -304,6 +304,7 @@ fn a_task_is_seen_by_its_project_stopped_by_it_and_nobody_elses_business_route_b
         ("POST", "/api/tasks/{id}/cancel", "{}", 200),
         ("POST", "/api/tasks/{id}/retry", "{}", 403),
         ("GET", "/api/services", "", 403),
+        ("GET", "/api/agents", "", 403),
     ];
     let (_, document) = ask(Some(token), "GET", "/api/openapi.json", "");
     let document: serde_json::Value = serde_json::from_str(document.split("\r\n\r\n").nth(1).unwrap()).unwrap();
@@ -311,7 +312,7 @@ fn a_task_is_seen_by_its_project_stopped_by_it_and_nobody_elses_business_route_b
         .as_object()
         .unwrap()
         .iter()
-        .filter(|(path, _)| path.starts_with("/api/tasks") || path.starts_with("/api/services"))
+        .filter(|(path, _)| ["/api/tasks", "/api/services", "/api/agents"].iter().any(|ours| path.starts_with(ours)))
         .flat_map(|(path, item)| item.as_object().unwrap().keys().map(move |method| (method, path)))
         .map(|(method, path)| format!("{} {path}", method.to_uppercase()))
         .collect();
@@ -330,4 +331,100 @@ fn a_task_is_seen_by_its_project_stopped_by_it_and_nobody_elses_business_route_b
     }
     assert!(ask(Some(zeta), "GET", "/api/tasks", "").1.contains("zeta-label"));
     assert_eq!(ask(Some(team), "GET", "/api/tasks?project=zeta", "").0, 403);
+}
+
+#[test]
+fn as_many_run_at_once_as_are_allowed_and_people_see_how_far_they_are() {
+    let folder = configured();
+    // Each waits until it is let go, so that the picture can be looked at.
+    folder.write("work", "echo + >> log; while [ ! -e go ]; do sleep 0.05; done; sleep 0.1; echo - >> log\n");
+    let home = format!("HOME={}", folder.0.display());
+    let line = "spawn -P 2 --no-gateway one two three four five -- sh work";
+    let screen = super::screen::Screen::open(&folder, line, &[&home]);
+    screen.until(&["0/5", "task-1: sh", "task-2: sh"]);
+    folder.write("go", "");
+    screen.until(&["task-5  succeeded"]);
+    let mut running = 0;
+    let log = folder.read("log");
+    let at_once = log.lines().map(|line| {
+        running += if line == "+" { 1 } else { -1 };
+        running
+    });
+    assert_eq!(at_once.max(), Some(2), "{log}");
+    assert_eq!(log.lines().count(), 10);
+}
+
+#[test]
+fn a_service_that_is_not_well_is_told_once_and_reported() {
+    let folder = configured();
+    folder.write("steadfast.toml", &format!("{CONFIG}[services.mail]\nhealth = \"http://127.0.0.1:1/\"\n"));
+    let path = std::env::var("PATH").unwrap();
+    let server = super::serve::Server::start(&folder, &[], &[("PATH", &path)]);
+    for _ in 0..3 {
+        let left = run(&folder, &["run", "--detach", "--quiet", "--", "echo", "worked"]);
+        let followed = run(&folder, &["tasks", "attach", left.stdout.trim()]);
+        assert_eq!(followed.stdout, "worked\n", "a service that does not come back stops nobody: {followed:?}");
+    }
+    assert_eq!(server.said().matches("the service is not well").count(), 1, "{}", server.said());
+    let answer = server.ask("GET /api/services HTTP/1.1\r\n", "");
+    let body: serde_json::Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    let mail = &body["services"][0];
+    assert_eq!((&mail["name"], &mail["healthy"], &mail["failure_rate"]), (&"mail".into(), &false.into(), &1.0.into()));
+}
+
+/// A control group with little memory, gone afterwards; `None` where nobody may make one.
+struct Cramped(std::path::PathBuf);
+
+impl Cramped {
+    fn new() -> Option<Self> {
+        let (name, bytes) = (format!("steadfast-test-{}", std::process::id()), "100000000");
+        let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+        let path = |prefix: &str| own.lines().find_map(|line| line.split_once(prefix)).map(|(_, path)| path.to_owned());
+        let root = std::path::Path::new("/sys/fs/cgroup");
+        let (folder, limit) = match path(":memory:/") {
+            Some(path) => (root.join("memory").join(path).join(name), "memory.limit_in_bytes"),
+            None => (root.join(path("0::/")?).join(name), "memory.max"),
+        };
+        std::fs::create_dir(&folder).ok()?;
+        let cramped = Self(folder);
+        std::fs::write(cramped.0.join(limit), bytes).ok()?;
+        // Otherwise it would go on slowly, elsewhere.
+        let _ = std::fs::write(cramped.0.join("memory.swap.max"), "0");
+        Some(cramped)
+    }
+}
+
+impl Drop for Cramped {
+    fn drop(&mut self) {
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn a_process_that_the_kernel_kills_for_want_of_memory_is_told_as_such() {
+    let Some(cramped) = Cramped::new() else {
+        eprintln!("not shown here: this machine lets nobody make control groups with a memory limit");
+        return;
+    };
+    let folder = configured();
+    let hungry = "x = bytearray(400_000_000); print(len(x))";
+    let enter = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", cramped.0.display());
+    folder.write(
+        "steadfast.toml",
+        &format!("{CONFIG}[policies.once]\nextends = \"default\"\n[policies.once.on]\nprocess_died = [\"give_up\"]\n"),
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &enter, "sh", env!("CARGO_BIN_EXE_steadfast"), "run", "--json", "--policy", "once", "--"]);
+    command.args(["python3", "-c", hungry]).current_dir(&folder.0).env_clear().envs(environment(&folder));
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let last: serde_json::Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    let result = &last["result"];
+    assert_eq!(result["error_type"], "process_died", "{result}");
+    assert!(result["error"].as_str().unwrap().contains("killed for want of memory"), "{result}");
 }

@@ -24,8 +24,12 @@ section! {
         /// `{ env = "NAME" }` for secrets.
         environment: Named<TextOrRef>,
         /// Variables it is started with while the gateway runs, to point it there; `{gateway}` is the address,
-        /// with the task's project and session in it. Default: none.
+        /// with the task's project and session in it, `{key}` a key that opens it while the task runs, where its
+        /// project has keys. Default: none.
         gateway: Named<String>,
+        /// The address that answers while it can work, asked before every attempt and every 30 seconds while it
+        /// runs. Default: the gateway's, where it is pointed there; otherwise none, and it counts as well.
+        health: WebUrl,
         /// How long one attempt may take. Default `"2h"`.
         timeout: Wait,
         /// How long it may write nothing before it counts as stuck. Default `"15m"`: longer than its own retries and

@@ -55,6 +55,7 @@ fn agent(name: &str, raw: &RawAgent, report: &Report<'_>, vault: &Vault<'_>) -> 
     agent.resume = raw.resume.clone().unwrap_or(agent.resume);
     agent.output = raw.output.as_ref().map_or(agent.output, |output| output.0);
     agent.timeout = limited(raw.timeout.map(|wait| wait.0), agent.timeout, &at.key("timeout"), report);
+    agent.health = raw.health.as_ref().map(|health| health.0.clone()).or(agent.health);
     agent.silence = limited(raw.silence.map(|wait| wait.0), agent.silence, &at.key("silence"), report);
     for (name, value) in environment(raw.environment.as_ref(), &at.key("environment"), report, vault) {
         agent.environment.retain(|(known, _)| *known != name);

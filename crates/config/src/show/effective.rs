@@ -422,6 +422,7 @@ fn agent(agent: &Agent) -> Value {
         ("output", output.map(|(word, _)| Value::text(word))),
         ("timeout", Some(wait(agent.timeout))),
         ("silence", Some(wait(agent.silence))),
+        ("health", agent.health.as_deref().map(|health| Value::text(mask_url(health)))),
         ("environment", named(hidden)),
         ("gateway", named(gateway)),
     ])

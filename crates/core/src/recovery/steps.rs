@@ -137,6 +137,9 @@ impl Recovery {
         if pointless(failure.kind, progress.trigger, retry.with_context) {
             return Tried::Skipped(Skip::Pointless);
         }
+        if failure.retried {
+            return Tried::Skipped(Skip::Retried);
+        }
         let accepted = retry.backoff.cap();
         if let Some(asked) = failure.retry_after.filter(|asked| *asked > accepted) {
             return Tried::Skipped(Skip::WaitTooLong { asked, accepted });

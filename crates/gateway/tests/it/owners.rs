@@ -58,6 +58,7 @@ fn table() -> Vec<(Method, &'static str, Option<Value>, u16)> {
         (get.clone(), "/api/sessions/{id}/events", None, 404),
         (get.clone(), "/api/sessions/{id}/attempts", None, 404),
         (get.clone(), "/api/sessions/{id}/escalations", None, 404),
+        (get.clone(), "/api/sessions/{id}/standing", None, 404),
         (get.clone(), "/api/sessions/{id}/turn", None, 404),
         (get.clone(), "/api/sessions/{id}/turn/{index}", None, 404),
         (post.clone(), "/api/sessions/{id}/retry", Some(json!({})), 404),

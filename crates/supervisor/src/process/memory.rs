@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use steadfast_core::evidence::Exit;
-use tokio::process::Child;
 
 /// What a shell returns for a command that SIGKILL ended.
 const KILLED: i32 = 128 + SIGKILL;
@@ -22,8 +21,8 @@ pub(super) struct OutOfMemory {
 }
 
 impl OutOfMemory {
-    pub(super) fn of(child: &Child) -> Self {
-        let events = child.id().and_then(events_file);
+    pub(super) fn of(pid: Option<u32>) -> Self {
+        let events = pid.and_then(events_file);
         let before = events.as_ref().map_or(0, kills);
         Self { events, before }
     }
@@ -36,18 +35,32 @@ impl OutOfMemory {
             // Neither happens on no system we know.
             (None, None) => Exit::Code(-1),
         };
+        self.why(exit)
+    }
+
+    /// The same where the exit is known already.
+    pub(super) fn why(&self, exit: Exit) -> Exit {
         let killed = matches!(exit, Exit::Signal(SIGKILL) | Exit::Code(KILLED));
         let rose = || self.events.as_ref().is_some_and(|events| kills(events) > self.before);
         if killed && rose() { Exit::OutOfMemory } else { exit }
     }
 }
 
-/// `memory.events` of the process's control group (version 2 of them).
+/// Where the kernel counts the kills of the process's control group, in either version of them.
 fn events_file(pid: u32) -> Option<PathBuf> {
     let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let file = PathBuf::from("/sys/fs/cgroup").join(path).join("memory.events");
-    file.exists().then_some(file)
+    groups.lines().filter_map(file_of).find(|file| file.exists())
+}
+
+/// The same for a line such as `0::/user.slice` or `4:memory:/docker/1`.
+fn file_of(line: &str) -> Option<PathBuf> {
+    let (controllers, path) = line.split_once(':')?.1.split_once(":/")?;
+    let root = PathBuf::from("/sys/fs/cgroup");
+    if controllers.is_empty() {
+        return Some(root.join(path).join("memory.events"));
+    }
+    let counts = controllers.split(',').any(|controller| controller == "memory");
+    counts.then(|| root.join("memory").join(path).join("memory.oom_control"))
 }
 
 fn kills(events: &PathBuf) -> u64 {
@@ -58,6 +71,14 @@ fn kills(events: &PathBuf) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_versions_of_control_groups_are_known() {
+        let told = |line| file_of(line).map(|file| file.display().to_string()).unwrap_or_default();
+        assert_eq!(told("0::/user.slice/a"), "/sys/fs/cgroup/user.slice/a/memory.events");
+        assert_eq!(told("4:memory:/docker/1"), "/sys/fs/cgroup/memory/docker/1/memory.oom_control");
+        assert_eq!(told("3:cpu,cpuacct:/x"), "");
+    }
 
     #[test]
     fn a_kill_counts_as_want_of_memory_only_where_the_count_rose() {

@@ -20,11 +20,18 @@ use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::memory::OutOfMemory;
 use super::output::{Stream, Taker};
 use super::{CannotRun, Copy, Ended, EndedBy, Launch, Limits, MARK, Stop, end_marked, hand_on, wanted_more};
 
 /// The tmux server that all panes live in.
 pub const SERVER: &str = "steadfast";
+
+/// How often a pane is asked for: the server goes with its last pane, and may be going just then.
+const NEW_TRIES_MAX: u32 = 4;
+
+/// No argument may be longer, on Linux: 32 pages, with the zero at its end.
+const ARGUMENT_BYTES_MAX: usize = 128 * 1024 - 1;
 
 /// How often a pane is looked at. Each look is a process of its own.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -34,6 +41,11 @@ const DYING_LOOKS_MAX: u32 = 4;
 
 /// How often its output is looked at.
 const READ_EVERY: Duration = Duration::from_millis(50);
+
+/// How long the copy of what a dead pane showed is waited for, and after how many looks without any of it the pane is
+/// done: whoever copies is a process of its own, and may not have had its turn yet.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+const QUIET_LOOKS: u32 = 3;
 
 /// How much one of the files holds.
 const FILE_BYTES: u64 = 1 << 20;
@@ -83,18 +95,22 @@ pub(super) async fn run(
     stop: &mut watch::Receiver<Stop>,
 ) -> Result<Ended, CannotRun> {
     let cannot = |source| CannotRun { program: "tmux".to_owned(), source };
+    if let Some(source) = cannot_be_passed(launch) {
+        return Err(CannotRun { program: launch.program.to_string_lossy().into_owned(), source });
+    }
     let mut pane = Pane { name, output: folder.join("pane.out."), file: 0, read: 0 };
     if let Err(error) = pane.start(launch, folder).await {
         pane.close().await;
         return Err(cannot(error));
     }
     let leader = pane.leader().await;
+    let memory = OutOfMemory::of(leader.map(|leader| leader.as_raw_pid().unsigned_abs()));
     let (exit, by) = pane.watch_over(leader, limits, taker, copy, stop).await;
     signal(leader, Signal::KILL);
-    while pane.read_on(taker, copy, limits, stop).await.any {}
+    pane.take_last_words(taker, copy, limits, stop).await;
     let left_others = end_marked(&launch.mark).await > 0;
     pane.close().await;
-    Ok(Ended { exit, by, left_others })
+    Ok(Ended { exit: memory.why(exit), by, left_others })
 }
 
 impl Pane<'_> {
@@ -131,12 +147,48 @@ impl Pane<'_> {
         new.extend(["sh", &script]);
         // A supervisor that was killed has left its pane.
         self.close().await;
-        self.tmux(&new).await?;
+        let mut tries = 1;
+        while let Err(error) = self.tmux(&new).await {
+            if tries == NEW_TRIES_MAX || error.kind() != std::io::ErrorKind::Other {
+                return Err(error);
+            }
+            tries += 1;
+            sleep(LOOK_EVERY).await;
+        }
         let files = quoted(&self.output.display().to_string());
-        let into = format!("umask 077; split -b {FILE_BYTES} -a {SUFFIX_LETTERS} - {files}");
+        let copied = quoted(&self.copied().display().to_string());
+        let into = format!("umask 077; split -b {FILE_BYTES} -a {SUFFIX_LETTERS} - {files}; : > {copied}");
         self.tmux(&["pipe-pane", "-t", &self.target(), &into]).await?;
         File::create(ready)?;
         Ok(())
+    }
+
+    /// The file that is there once everything is copied.
+    fn copied(&self) -> PathBuf {
+        self.output.with_file_name("copied")
+    }
+
+    /// Takes what the pane showed and nobody has read yet: what `tmux` still holds first, and then whatever the copy was
+    /// behind.
+    async fn take_last_words(
+        &mut self,
+        taker: &mut impl Taker,
+        copy: Option<&Copy>,
+        limits: Limits,
+        stop: &mut watch::Receiver<Stop>,
+    ) {
+        let until = Instant::now() + LAST_WORDS;
+        let mut quiet = 0;
+        while quiet < QUIET_LOOKS && Instant::now() < until {
+            quiet = if self.read_on(taker, copy, limits, stop).await.any { 0 } else { quiet + 1 };
+            sleep(READ_EVERY).await;
+        }
+        // Without a command it is told to stop; a pane that is gone has stopped it.
+        let _ = self.tmux(&["pipe-pane", "-t", &self.target()]).await;
+        while !self.copied().exists() && Instant::now() < until {
+            sleep(READ_EVERY).await;
+        }
+        while self.read_on(taker, copy, limits, stop).await.any {}
     }
 
     async fn leader(&self) -> Option<Pid> {
@@ -274,6 +326,16 @@ impl Pane<'_> {
         }
         Err(std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
     }
+}
+
+/// What the system would say to these arguments. In a pane a shell would say it, and be taken for the agent.
+fn cannot_be_passed(launch: &Launch) -> Option<std::io::Error> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let parts = || std::iter::once(&launch.program).chain(&launch.arguments).map(|part| part.as_bytes());
+    if parts().any(|part| part.contains(&0)) {
+        return Some(std::io::ErrorKind::InvalidInput.into());
+    }
+    parts().any(|part| part.len() > ARGUMENT_BYTES_MAX).then(|| rustix::io::Errno::TOOBIG.into())
 }
 
 fn looked(text: &str) -> Look {

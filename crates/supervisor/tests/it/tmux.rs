@@ -4,7 +4,7 @@ use std::process::Command;
 
 use steadfast_core::FailureKind;
 use steadfast_supervisor::process::{Stop, TMUX_SERVER};
-use steadfast_supervisor::{Task, TaskOutcome, pane_name};
+use steadfast_supervisor::{Task, TaskOutcome, TaskResult, pane_name};
 use tokio::sync::watch;
 
 use super::{Folder, Story, eventually, run, run_until};
@@ -82,14 +82,15 @@ async fn a_pane_can_be_stopped_with_everything_in_it() {
 #[tokio::test]
 async fn a_pane_that_a_killed_supervisor_left_is_no_obstacle_and_much_output_is_not_kept() {
     let (folder, story) = (Folder::new(), Story::default());
+    // It waits until what it wrote has been read; were that kept, it would wait until it is ended.
     let task = task(
-        "ls $(dirname $STEADFAST_TASK_FILE); head -c 4000000 /dev/zero | tr '\\0' x; sleep 1; ls $(dirname $STEADFAST_TASK_FILE); echo end",
+        "cd $(dirname $STEADFAST_TASK_FILE); head -c 4000000 /dev/zero | tr '\\0' x; echo written; \
+         while [ $(ls | grep -c pane.out) -gt 1 ]; do sleep 0.05; done; echo end",
     );
     assert!(tmux(&["new-session", "-d", "-s", &pane_name(&task.id), "sleep", "300"]));
+    let task = Task { silence: Some(60.0), ..task };
     let result = run(&folder.fleet(ONCE), task, &story).await;
     assert!(result.success && result.result.trim().ends_with("end"), "{result:?}");
-    let files = result.result.matches("pane.out.").count();
-    assert!(files <= 2, "what is read is gone: {result:?}");
 }
 
 #[tokio::test]
@@ -101,4 +102,44 @@ async fn an_agent_that_goes_round_in_circles_is_ended_in_a_pane_too() {
     let task = Task { agent: "opencode".to_owned(), command: Vec::new(), task: "x".to_owned(), ..task("") };
     let result = run(&folder.fleet(&config), task, &story).await;
     assert!(!result.success && result.error.as_ref().unwrap().contains("stream disconnected"), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_task_that_is_too_long_for_a_command_line_is_refused_in_a_pane_as_everywhere() {
+    let (folder, story) = (Folder::new(), Story::default());
+    let fleet = folder.fleet(ONCE);
+    let told = |tmux| Task { task: "x".repeat(200_000), tmux, command: told_on_a_command_line(), ..task("") };
+    let (inside, outside) = (run(&fleet, told(true), &story).await, run(&fleet, told(false), &story).await);
+    assert_eq!(inside.error_type, Some(FailureKind::InvalidRequest), "{inside:?}");
+    assert_eq!(inside.error, outside.error);
+    assert!(inside.error.unwrap().contains("`{task_file}` in the command hands the task over as a file"));
+    // As a file it is not.
+    let command = ["sh", "-c", "wc -c < $0", "{task_file}"].map(str::to_owned).to_vec();
+    let result = run(&fleet, Task { command, ..told(true) }, &story).await;
+    assert_eq!((result.success, result.result.trim()), (true, "200000"), "{result:?}");
+}
+
+fn told_on_a_command_line() -> Vec<String> {
+    ["echo", "{task}"].map(str::to_owned).to_vec()
+}
+
+#[tokio::test]
+async fn panes_that_come_and_go_together_lose_nothing() {
+    // The server goes with its last pane, while others ask it for theirs.
+    let (folder, story) = (Folder::new(), Story::default());
+    let fleet = folder.fleet(ONCE);
+    for round in 0..3 {
+        let tasks: Vec<Task> = (0..4).map(|number| task(&format!("echo round {round} task {number}"))).collect();
+        let results = futures(&fleet, &tasks, &story).await;
+        for (number, result) in results.iter().enumerate() {
+            assert!(result.success, "{result:?}");
+            assert_eq!(result.result.trim(), format!("round {round} task {number}"));
+        }
+    }
+}
+
+async fn futures(fleet: &steadfast_supervisor::Fleet, tasks: &[Task], story: &Story) -> Vec<TaskResult> {
+    let run = |index: usize| run(fleet, tasks[index].clone(), story);
+    let (a, b, c, d) = tokio::join!(run(0), run(1), run(2), run(3));
+    vec![a, b, c, d]
 }

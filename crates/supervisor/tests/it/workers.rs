@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use steadfast_store::{Address, News, Options, Paging, Said, Store, TaskFilter};
+use steadfast_store::{AddError, Address, News, Options, Paging, Said, Store, TASKS_MAX, TaskFilter};
 use steadfast_supervisor::process::Stop;
 use steadfast_supervisor::{Fleet, Settings, Task, Worker, to_keep};
 use tokio::sync::watch;
@@ -289,4 +289,15 @@ async fn somebody_who_has_it_run_once_more_gives_it_all_its_restarts() {
         assert_eq!((dies.state.as_str(), dies.attempts, dies.restarts), ("not_now", attempts, 3));
         store.retry_task("dies").await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_queue_that_would_be_too_long_refuses_at_once_and_keeps_nothing_of_it() {
+    let folder = Folder::new();
+    let store = open(&folder);
+    store.add_tasks(vec![shell("first", "true")]).await.unwrap();
+    let many = (0..TASKS_MAX).map(|number| steadfast_store::NewTask { id: format!("t{number}"), ..shell("t", "true") });
+    let refused = store.add_tasks(many.collect()).await.unwrap_err();
+    assert!(matches!(refused, AddError::Full { waiting: 1 }), "{refused}");
+    assert_eq!(store.task_counts().await.unwrap(), [("waiting".to_owned(), 1)]);
 }

@@ -1,4 +1,4 @@
-//! One question over plain HTTP: is anybody well there?
+//! Questions over plain HTTP: is anybody well there, and what do they say?
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -14,13 +14,16 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The status line is what counts.
 const HEAD_BYTES_MAX: usize = 1024;
 
+/// No answer that is read whole is longer.
+const ANSWER_BYTES_MAX: u64 = 64 * 1024;
+
 /// Asks an address; what cannot be asked is not made.
-pub(super) async fn ask(url: Option<&str>) -> Ping {
+pub(crate) async fn ask(url: Option<&str>) -> Ping {
     // A service with a certificate is asked by others; its process is watched here.
     let Some((authority, path)) = url.and_then(|url| url.strip_prefix("http://")).map(split) else {
         return Ping::NotMade;
     };
-    let address = if has_port(authority) { authority.to_owned() } else { format!("{authority}:80") };
+    let address = with_port(authority);
     let began = Instant::now();
     match timeout(PATIENCE, status(&address, authority, &path)).await {
         Ok(Ok(status)) if (200..400).contains(&status) => Ping::Answered(began.elapsed()),
@@ -36,6 +39,16 @@ pub(super) async fn ask(url: Option<&str>) -> Ping {
         },
         Err(_) => Ping::Failed,
     }
+}
+
+/// The body of an answer with status 200; nothing where there is none, whatever the reason.
+pub(crate) async fn get(url: &str, key: Option<&str>) -> Option<Vec<u8>> {
+    let (authority, path) = split(url.strip_prefix("http://")?);
+    timeout(PATIENCE, whole(&with_port(authority), authority, &path, key)).await.ok()?.ok()?
+}
+
+fn with_port(authority: &str) -> String {
+    if has_port(authority) { authority.to_owned() } else { format!("{authority}:80") }
 }
 
 fn split(rest: &str) -> (&str, String) {
@@ -62,6 +75,19 @@ async fn status(address: &str, host: &str, path: &str) -> std::io::Result<u16> {
     let line = String::from_utf8_lossy(&head);
     let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)?.parse().ok());
     status.ok_or_else(|| ErrorKind::InvalidData.into())
+}
+
+/// HTTP/1.0, so that the answer is all that comes.
+async fn whole(address: &str, host: &str, path: &str, key: Option<&str>) -> std::io::Result<Option<Vec<u8>>> {
+    let mut socket = TcpStream::connect(address).await?;
+    let key = key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
+    let request = format!("GET {path} HTTP/1.0\r\nhost: {host}\r\nuser-agent: steadfast\r\n{key}\r\n");
+    socket.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    socket.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).await?;
+    let is_ok = answer.get(8..12) == Some(&b" 200"[..]);
+    let body = answer.windows(4).position(|window| window == b"\r\n\r\n").map(|end| answer.split_off(end + 4));
+    Ok(body.filter(|_| is_ok))
 }
 
 #[cfg(test)]
