@@ -38,6 +38,15 @@ struct Known {
 
 /// The routes, for the API that serves them.
 pub fn routes(fleet: Arc<Fleet>, store: Store, logs: Option<PathBuf>) -> OpenApiRouter {
+    described().with_state(Known { fleet, store, logs })
+}
+
+/// What the document of the control API says about them.
+pub fn document() -> utoipa::openapi::OpenApi {
+    described().into_openapi()
+}
+
+fn described() -> OpenApiRouter<Known> {
     OpenApiRouter::new()
         .routes(routes!(list, add))
         .routes(routes!(one))
@@ -45,7 +54,6 @@ pub fn routes(fleet: Arc<Fleet>, store: Store, logs: Option<PathBuf>) -> OpenApi
         .routes(routes!(cancel))
         .routes(routes!(retry))
         .routes(routes!(services))
-        .with_state(Known { fleet, store, logs })
 }
 
 /// A part of the list of tasks.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by panicking")]
 
 mod agents;
+mod openapi;
 mod processes;
 mod services;
 mod tasks;
