@@ -20,7 +20,7 @@ export default async function ({ accessible, binary, check, heading, screenshots
       const told = page.getByRole("complementary", { name: "The demo" });
       await told.getByText(/Failing on purpose right now:.*(openai|anthropic|gemini)-a/).waitFor();
       await heading(page, "Providers fail, requests are served");
-      await page.getByText(/attempts failed in the last minute, mostly .* Steadfast answered with/).waitFor();
+      await page.getByText(/attempts failed in the last minute, lately mostly .* Steadfast answered with/).waitFor();
       await page.locator("section[aria-labelledby=story]").getByText(/^(fallback|retry)/).first().waitFor();
       await accessible(page);
       const first = await told.textContent();
