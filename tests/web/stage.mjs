@@ -116,6 +116,11 @@ export class Stage {
     return { status: response.status, id: response.headers.get("x-steadfast-request") };
   }
 
+  /** The requests of a session that are kept, newest first. */
+  async requests(session) {
+    return (await fetch(`${this.base}/api/requests?session=${session}`).then((response) => response.json())).items;
+  }
+
   /** Sessions as if they had been there for a while, written straight into the store's file: made by requests they would take minutes. */
   crowd(count) {
     const script = `

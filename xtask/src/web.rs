@@ -4,6 +4,8 @@
 //! `cargo xtask web types` writes them anew; `cargo xtask web screenshots` writes the pictures of
 //! the README.
 
+mod alone;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -27,6 +29,9 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     }
     let known = std::fs::read_to_string(&types).with_context(|| format!("cannot read {}", types.display()))?;
     ensure!(known == written, "web/src/lib/schema.ts is not what docs/openapi.json says: run `cargo xtask web types`");
+    if words.is_empty() {
+        alone::check(root, &target)?;
+    }
     if !browser_is_there() {
         talk("SKIPPED: no Chromium was found, and it could not be installed (Debian: apt-get install chromium)");
         return Ok(ExitCode::SUCCESS);

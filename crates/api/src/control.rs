@@ -87,6 +87,8 @@ struct Inner {
     readers: Arc<Semaphore>,
     exports: Arc<Semaphore>,
     started: Timestamp,
+    /// What a demo plays right now.
+    playing: Mutex<Option<Arc<str>>>,
     stored: Mutex<Stored>,
     /// The number of the last change of the store that was seen. Held while something is changed.
     seen: tokio::sync::Mutex<i64>,
@@ -106,8 +108,8 @@ impl Control {
         let started = parts.engine.clock().wall();
         let readers = Arc::new(Semaphore::new(READERS_MAX));
         let exports = Arc::new(Semaphore::new(EXPORTS_MAX));
-        let (stored, seen) = (Mutex::default(), tokio::sync::Mutex::new(0));
-        let control = Self(Arc::new(Inner { parts, pulse, readers, exports, started, stored, seen }));
+        let (playing, stored, seen) = (Mutex::default(), Mutex::default(), tokio::sync::Mutex::new(0));
+        let control = Self(Arc::new(Inner { parts, pulse, readers, exports, started, playing, stored, seen }));
         control.store().watch_from(started.as_millis());
         control.take_up().await;
         tokio::spawn(follow(Arc::downgrade(&control.0)));
@@ -222,6 +224,15 @@ impl Control {
 
     pub(crate) fn started(&self) -> Timestamp {
         self.0.started
+    }
+
+    /// Says what goes wrong on purpose from now on: a demo tells its own story.
+    pub fn play(&self, title: &str) {
+        *self.0.playing.lock().unwrap_or_else(PoisonError::into_inner) = Some(title.into());
+    }
+
+    pub(crate) fn playing(&self) -> Option<Arc<str>> {
+        self.0.playing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What people stored.

@@ -42,6 +42,9 @@ pub(crate) struct Now {
     started: String,
     /// Whether anything is recovered at all.
     enabled: bool,
+    /// What goes wrong on purpose right now, in words; only in a demo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    playing: Option<String>,
     /// The number of the next live event: ask for events from here on.
     next_event: u64,
     /// The last minute, second by second, the oldest first.
@@ -148,6 +151,7 @@ pub(crate) async fn now(State(control): State<Control>, caller: Caller) -> Json<
         time: iso(now),
         started: iso(control.started()),
         enabled: control.snapshot().config.enabled,
+        playing: control.playing().as_deref().map(str::to_owned),
         next_event: control.engine().live().next(),
         traffic: traffic.into_iter().map(Second::of).collect(),
         minute: Second::of(minute),

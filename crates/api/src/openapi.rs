@@ -27,9 +27,11 @@ pub(crate) fn routes(control: Control) -> OpenApiRouter {
     described().with_state(control)
 }
 
-/// The document, without the routes that others add.
-pub fn document() -> OpenApi {
-    finished(described().into_openapi())
+/// The document, with the routes that others add.
+pub fn document(more: impl IntoIterator<Item = OpenApi>) -> OpenApi {
+    let mut document = described().into_openapi();
+    more.into_iter().for_each(|other| document.merge(other));
+    finished(document)
 }
 
 /// The route that serves the document.

@@ -18,6 +18,9 @@ use crate::time::iso_ms;
 /// Requests of one session whose records are read at a time.
 const REQUESTS_MAX: u16 = 20;
 
+/// Characters that are searched for at most.
+const SEARCH_MAX: usize = 200;
+
 /// Which sessions.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +33,10 @@ pub(crate) struct SessionsQuery {
     /// Only those in which an attempt failed.
     #[serde(default)]
     failed: bool,
+    /// Only those with this text in their name, project, program, agent or model. One of exactly this name comes first;
+    /// the rest are looked through from the last on, some thousands for each part, which may therefore be empty.
+    #[param(max_length = 200)]
+    search: Option<String>,
     /// Where the part before ended.
     cursor: Option<String>,
     /// How many; 50 where nobody says.
@@ -177,7 +184,12 @@ pub(crate) async fn list(
     Params(asked): Params<SessionsQuery>,
 ) -> Result<Json<Listed<SessionView>>, Problem> {
     let paging = paging(asked.cursor.as_deref(), asked.limit)?;
-    let filter = SessionFilter { project: caller.narrowed(asked.project)?, client: asked.client, failed: asked.failed };
+    let search = asked.search.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    if search.as_ref().is_some_and(|text| text.chars().count() > SEARCH_MAX) {
+        return Err(Problem::invalid("search", format!("at most {SEARCH_MAX} characters")));
+    }
+    let project = caller.narrowed(asked.project)?;
+    let filter = SessionFilter { project, client: asked.client, failed: asked.failed, search };
     let page = control.store().sessions(filter, paging).await.map_err(|error| Problem::of_store(&error))?;
     Ok(Json(Listed::of(page, |session| SessionView::of(&control, session))))
 }

@@ -6,7 +6,7 @@ use crate::Store;
 use crate::db::{Database, Row};
 use crate::error::Error;
 use crate::escalations::{self, Escalation};
-use crate::page::{Conditions, Cursor, Page, Paging};
+use crate::page::{Conditions, Cursor, PAGE_MAX, Page, Paging};
 
 /// A session in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -70,6 +70,8 @@ pub struct SessionFilter {
     pub client: Option<String>,
     /// Only sessions in which an attempt failed.
     pub failed: bool,
+    /// Only sessions with this text in their name, project, program, agent or model, in capitals or not.
+    pub search: Option<String>,
 }
 
 impl SessionSummary {
@@ -138,10 +140,14 @@ const STEPS_MAX: usize = 5;
 const ORDER: &str = "ORDER BY last DESC, session, project";
 
 /// A page looks at a bounded number of sessions, as one of requests does; where they are looked through first, it is
-/// short and says where to go on.
+/// short and says where to go on. What is searched for by its whole name is found at once, however far back it lies.
 async fn sessions(db: &Database, filter: SessionFilter, paging: &Paging) -> Result<Page<SessionSummary>, Error> {
     let limit = paging.limit();
     let mut after = paging.after.clone();
+    let mut named = match (&filter.search, &after) {
+        (Some(name), None) => of_name(db, &filter, name).await?,
+        _ => Vec::new(),
+    };
     let mut items = Vec::new();
     for _ in 0..STEPS_MAX {
         let (more, next) = step(db, &filter, after.as_ref(), limit - items.len()).await?;
@@ -151,7 +157,40 @@ async fn sessions(db: &Database, filter: SessionFilter, paging: &Paging) -> Resu
             break;
         }
     }
-    Ok(Page { items, next: after })
+    named.append(&mut items);
+    Ok(Page { items: named, next: after })
+}
+
+/// Those of exactly this name, one for each project that has it, on top of what a page holds.
+async fn of_name(db: &Database, filter: &SessionFilter, name: &str) -> Result<Vec<SessionSummary>, Error> {
+    let mut fitting = Conditions::default();
+    fitting.and("session = ?", name);
+    fitting.and_some("project = ?", filter.project.as_deref());
+    filter.keep(&mut fitting);
+    let sql = format!("SELECT * FROM sessions {} {ORDER} LIMIT {PAGE_MAX}", fitting.sql());
+    db.rows(sql, fitting.values).await?.iter().map(SessionSummary::read).collect()
+}
+
+impl SessionFilter {
+    /// What is asked of a session beyond its project.
+    fn keep(&self, kept: &mut Conditions) {
+        kept.and_some("client = ?", self.client.as_deref());
+        if self.failed {
+            kept.literally("failures > 0");
+        }
+    }
+}
+
+/// What `LIKE` takes for this text anywhere, with its own signs taken literally.
+fn anywhere(text: &str) -> String {
+    let mut like = String::from("%");
+    for sign in text.to_lowercase().chars() {
+        if matches!(sign, '!' | '%' | '_') {
+            like.push('!');
+        }
+        like.push(sign);
+    }
+    like + "%"
 }
 
 /// Some sessions that fit, and where to go on; none after the last.
@@ -170,9 +209,13 @@ async fn step(
     }
     let look = format!("FROM sessions {} {ORDER}", looked_at.sql());
     let mut kept = Conditions::after(looked_at.values.clone());
-    kept.and_some("client = ?", filter.client.as_deref());
-    if filter.failed {
-        kept.literally("failures > 0");
+    filter.keep(&mut kept);
+    if let Some(text) = &filter.search {
+        let fits =
+            ["session", "project", "client", "agent", "model"].map(|name| format!("lower({name}) LIKE ? ESCAPE '!'"));
+        kept.and(&format!("({})", fits.join(" OR ")), anywhere(text));
+        // They came first.
+        kept.and("session <> ?", text.as_str());
     }
     let sql = match kept.is_empty() {
         true => format!("SELECT * {look} LIMIT {}", limit + 1),

@@ -39,6 +39,15 @@ struct Known {
 
 /// The routes, for the API that serves them.
 pub fn routes(fleet: Arc<Fleet>, store: Store, logs: Option<PathBuf>) -> OpenApiRouter {
+    described().with_state(Known { fleet, store, logs })
+}
+
+/// What the document of the control API says about them.
+pub fn document() -> utoipa::openapi::OpenApi {
+    described().into_openapi()
+}
+
+fn described() -> OpenApiRouter<Known> {
     OpenApiRouter::new()
         .routes(routes!(list, add))
         .routes(routes!(one))
@@ -47,7 +56,6 @@ pub fn routes(fleet: Arc<Fleet>, store: Store, logs: Option<PathBuf>) -> OpenApi
         .routes(routes!(retry))
         .routes(routes!(services))
         .routes(routes!(agents))
-        .with_state(Known { fleet, store, logs })
 }
 
 /// A part of the list of tasks.

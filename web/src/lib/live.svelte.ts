@@ -17,6 +17,8 @@ const QUEUE_MAX = 4000;
 /** How often the screen takes over what was heard. */
 const TAKE_MS = 200;
 const RESYNC_MS = 10_000;
+/** The same in a demo, which changes what it plays. */
+const DEMO_RESYNC_MS = 2000;
 /** A request that needed help stays in sight for so long after its end. */
 const LINGER_MS = 6000;
 const SECONDS = 60;
@@ -60,6 +62,8 @@ class Live {
   ready = $state(false);
   error = $state<ApiError>();
   enabled = $state(true);
+  /** What goes wrong on purpose right now; only in a demo. */
+  playing = $state<string>();
   underWay = $state(0);
   waiting = $state(0);
   sessions = $state<number | null>();
@@ -118,6 +122,7 @@ class Live {
     });
     const timers = [
       setInterval(() => void this.resync(), RESYNC_MS),
+      setInterval(() => this.playing && void this.resync(), DEMO_RESYNC_MS),
       // Seconds in which nothing happens are part of the picture.
       setInterval(() => this.ready && !document.hidden && this.#show(), 1000),
     ];
@@ -139,7 +144,7 @@ class Live {
     this.#counted = 0;
     this.connected = this.ready = this.paused = false;
     this.error = undefined;
-    this.sessions = undefined;
+    this.sessions = this.playing = undefined;
     this.endpoints = [];
     this.alerts = [];
     this.missed = 0;
@@ -194,6 +199,7 @@ class Live {
     clock.set(now.time);
     this.#counted = now.next_event;
     this.enabled = now.enabled;
+    this.playing = now.playing ?? undefined;
     this.underWay = now.under_way;
     this.waiting = now.waiting;
     this.sessions = now.sessions;
@@ -269,6 +275,8 @@ class Live {
       this.#count(record);
       this.#sessions.heard(record, record.session ?? this.#open.get(record.request ?? "")?.session, record.project ?? this.#open.get(record.request ?? "")?.project);
       this.#apply(record);
+      // Who served is in the record before.
+      if (record.event === "outcome") record.target ??= this.#open.get(record.request ?? "")?.target;
       // A stream that broke off and came back may tell its last events again.
       if (isStory(record) && !this.#feed.some((known) => known.number === record.number)) this.#feed.unshift(record);
       if (record.event === "breaker") breakers = true;

@@ -12,3 +12,11 @@ export function since(name: string, now: number): string {
   const seconds = RANGES.find(([known]) => known === name)?.[2] ?? RANGES[0][2];
   return new Date(now - seconds * 1000).toISOString();
 }
+
+/** An hour or a day that begins then, as people write it. Days of the figures are those of UTC. */
+export function spanOf(start: string, seconds: number): string {
+  const date = new Date(start);
+  if (seconds >= 86_400) return date.toLocaleDateString(undefined, { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" });
+  const hour = (date: Date) => date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+  return `${date.toLocaleDateString(undefined, { month: "short", day: "numeric" })}, ${hour(date)}–${hour(new Date(date.getTime() + seconds * 1000))}`;
+}

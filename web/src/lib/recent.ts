@@ -25,6 +25,7 @@ export class RecentSessions {
 
   clear(): void {
     this.#known.clear();
+    this.#shown = [];
   }
 
   /** What the store knows; what was heard since is newer. */
@@ -69,9 +70,15 @@ export class RecentSessions {
     }
   }
 
-  /** The latest ones. */
+  #shown: string[] = [];
+
+  /** The latest ones. One that was among them keeps its place: rows that change places all the time cannot be read. */
   latest(count: number): Recent[] {
-    return [...this.#known.values()].sort((a, b) => b.last - a.last).slice(0, count).map((one) => ({ ...one }));
+    const latest = [...this.#known].sort(([, a], [, b]) => b.last - a.last).slice(0, count).map(([key]) => key);
+    const stay = this.#shown.map((key) => (latest.includes(key) ? key : undefined));
+    const fresh = latest.filter((key) => !stay.includes(key));
+    this.#shown = [...stay.map((key) => key ?? fresh.shift()), ...fresh].filter((key) => key !== undefined).slice(0, count);
+    return this.#shown.map((key) => ({ ...this.#known.get(key)! }));
   }
 
   #keep(key: string, one: Recent): void {

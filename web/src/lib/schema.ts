@@ -14,6 +14,12 @@ export type Acknowledged = {
   time: string;
 };
 
+/** What was taken. */
+export type Added = {
+  /** Their ids, in their order. */
+  ids: Array<string>;
+};
+
 /** Something a person should know, or should have known. */
 export type AlertView = {
   /** The project or model it is about. */
@@ -747,6 +753,12 @@ export type NewKey = KeyView & {
   key: string;
 };
 
+/** Tasks to be run. */
+export type NewTasks = {
+  /** Each as in a file of `steadfast spawn`: `task`, `label`, `agent` or `command`, `model`, `chain` and more. */
+  tasks: Array<Record<string, unknown>>;
+};
+
 /** What is going on. */
 export type Now = {
   /** Whether anything is recovered at all. */
@@ -755,6 +767,8 @@ export type Now = {
   minute: Second;
   /** The number of the next live event: ask for events from here on. */
   next_event: number;
+  /** What goes wrong on purpose right now, in words; only in a demo. */
+  playing?: string | null;
   /** How many follow the live events. */
   readers?: number | null;
   /** The requests under way, those that wait first, at most 200. */
@@ -1223,6 +1237,28 @@ export type ServedAt = {
   usable: boolean;
 };
 
+/** The services that agents need. */
+export type ServiceList = {
+  /** By name. */
+  services: Array<ServiceView>;
+};
+
+/** How a service is. */
+export type ServiceView = {
+  /** The share of recent questions that failed. */
+  failure_rate?: number | null;
+  /** Whether it answers, or nothing speaks against it. */
+  healthy: boolean;
+  /** The average time of its answers. */
+  latency_ms?: number | null;
+  /** Its name. */
+  name: string;
+  /** Whether it runs as a child of this server. */
+  started_here: boolean;
+  /** How often it was started here. */
+  starts: number;
+};
+
 /** A session. */
 export type SessionView = {
   /** The agent that asked last. */
@@ -1390,6 +1426,101 @@ export type TargetView = {
   wanted: string;
 };
 
+/** The end of what a task has written. */
+export type TaskLog = {
+  /** Empty where it has written nothing, or runs on another machine. */
+  text: string;
+  /** Nothing came before that is kept. */
+  whole: boolean;
+};
+
+/** A task. Moments are in milliseconds since the epoch. */
+export type TaskView = {
+  /** How often it was tried. */
+  attempts: number;
+  /** How often its worker died while it ran. */
+  crashes: number;
+  /** When it came. */
+  created: number;
+  /** When it is to be run next. */
+  due: number;
+  /** When it ended. */
+  ended?: number | null;
+  /** How it last failed, in words. */
+  error?: string | null;
+  /** Its id. */
+  id: string;
+  /** The kind of its last failure. */
+  kind?: string | null;
+  /** What people call it. */
+  label: string;
+  /** The model it uses. */
+  model?: string | null;
+  /** Who pays. */
+  project: string;
+  /** How often it was run anew. */
+  restarts: number;
+  /** `waiting`, `running`, `succeeded`, `gave_up`, `not_now`, `budget_spent` or `cancelled`. */
+  state: string;
+  /** Somebody wants it stopped, and whoever runs it has not heard yet. */
+  stopping: boolean;
+  /** When something last happened to it. */
+  updated: number;
+  /** Who runs it, or did last. */
+  worker?: string | null;
+};
+
+/** A task with everything that is known of it. */
+export type TaskWhole = {
+  /** How often it was tried. */
+  attempts: number;
+  /** How often its worker died while it ran. */
+  crashes: number;
+  /** When it came. */
+  created: number;
+  /** When it is to be run next. */
+  due: number;
+  /** When it ended. */
+  ended?: number | null;
+  /** How it last failed, in words. */
+  error?: string | null;
+  /** Its id. */
+  id: string;
+  /** The kind of its last failure. */
+  kind?: string | null;
+  /** What people call it. */
+  label: string;
+  /** The model it uses. */
+  model?: string | null;
+  /** Who pays. */
+  project: string;
+  /** How often it was run anew. */
+  restarts: number;
+  /** `waiting`, `running`, `succeeded`, `gave_up`, `not_now`, `budget_spent` or `cancelled`. */
+  state: string;
+  /** Somebody wants it stopped, and whoever runs it has not heard yet. */
+  stopping: boolean;
+  /** When something last happened to it. */
+  updated: number;
+  /** Who runs it, or did last. */
+  worker?: string | null;
+} & {
+  /** What is known of it between its runs. */
+  memory: Record<string, unknown>;
+  /** What came of it. */
+  result?: Record<string, unknown> | null;
+  /** What it is. */
+  spec: Record<string, unknown>;
+};
+
+/** A part of the list of tasks. */
+export type Tasks = {
+  /** What to ask for as `after` to get the next part. */
+  next?: string | null;
+  /** Newest first. */
+  tasks: Array<TaskView>;
+};
+
 /** A template. */
 export type TemplateView = {
   /** What it is for. */
@@ -1466,4 +1597,12 @@ export type Whoami = {
   project?: string | null;
   /** `admin` or `project`. */
   role: string;
+};
+
+/** What became of a wish. */
+export type Wished = {
+  /** The task. */
+  id: string;
+  /** `done`, `told` (whoever runs it will hear) or `nothing` (it is over, or runs already). */
+  wish: string;
 };

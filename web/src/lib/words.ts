@@ -29,6 +29,9 @@ export const kindTone = (kind: string): Tone => KINDS[kind] ?? "bad";
 /** `rate_limit` as people say it. */
 export const plain = (name: string): string => name.replaceAll("_", " ");
 
+/** `one, two and three`. */
+export const sentence = (words: string[]): string => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
+
 export function count(number: number): string {
   return number.toLocaleString("en-US");
 }
@@ -84,6 +87,7 @@ export function usd(micros: number | null | undefined): string {
   if (micros === null || micros === undefined) return "–";
   const dollars = micros / 1_000_000;
   if (dollars === 0) return "$0";
+  if (dollars > 0 && dollars < 0.0001) return "<$0.0001";
   if (Math.abs(dollars) < 0.01) return `$${dollars.toFixed(4)}`;
   if (Math.abs(dollars) < 1000) return `$${dollars.toFixed(2)}`;
   return `$${Math.round(dollars).toLocaleString("en-US")}`;

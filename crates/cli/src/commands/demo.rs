@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
-use steadfast_api::{Api, Configuration as _};
+use steadfast_api::{Api, Configuration as _, Control};
 use steadfast_core::breaker::State;
 use steadfast_engine::Engine;
 use steadfast_fake::Fake;
@@ -79,6 +79,7 @@ pub(crate) fn run(args: &DemoArgs, sources: &SourceArgs) -> anyhow::Result<ExitC
 struct Stage {
     fake: Fake,
     engine: Arc<Engine>,
+    control: Control,
     address: SocketAddr,
     log: PathBuf,
     tally: Arc<Mutex<Tally>>,
@@ -125,6 +126,7 @@ async fn show(args: &DemoArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode>
         let number = usize::try_from(elapsed.as_millis() / each.as_millis()).unwrap_or(0) % SCENES.len();
         if playing.replace(number) != Some(number) {
             SCENES[number].play(&stage.fake)?;
+            stage.control.play(SCENES[number].title);
             if screen.is_none() && !args.json {
                 data(&format!("{:>6.1}s playing: {}", elapsed.as_secs_f64(), SCENES[number].title))?;
             }
@@ -140,6 +142,7 @@ async fn show(args: &DemoArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode>
     drop(screen);
     // Who has asked gets an answer: otherwise the counts of both sides would not fit together.
     CALM.play(&stage.fake)?;
+    stage.control.play(CALM.title);
     talk("ending: answers that are under way may finish; Ctrl-C ends it at once");
     tokio::select! {
         () = crowd.leave() => {}
@@ -164,7 +167,9 @@ impl Stage {
         let engine = Engine::start(script.load(&Value::Null).map_err(|problems| anyhow!("{problems}"))?.config)?;
         let settings = Settings { drain: Duration::from_secs(1), ..Settings::default() };
         let store = Store::open(Options::new(Address::sqlite(":memory:"), 1)).context("cannot open a store")?;
-        let api = Api::new(control::start(Arc::clone(&engine), store, Arc::new(script)).await, []);
+        let control = control::start(Arc::clone(&engine), store, Arc::new(script)).await;
+        control.play(SCENES[0].title);
+        let api = Api::new(control.clone(), []);
         let gateway = Gateway::bind(Arc::clone(&engine), settings).await?.with_api(api);
         let address = gateway.address();
         let (stop, stopped) = oneshot::channel();
@@ -175,6 +180,7 @@ impl Stage {
         Ok(Self {
             fake,
             engine,
+            control,
             address,
             tally,
             tail: Tail::new(log.clone()),

@@ -156,6 +156,14 @@ async fn sessions_are_listed_to_the_last_however_far_back_one_that_fits_lies(sto
     let of_codex = SessionFilter { client: Some("codex".to_owned()), ..SessionFilter::default() };
     assert_eq!(all(of_codex, 50).await, ["s1", "s0"]);
     assert_eq!(all(SessionFilter::default(), 200).await.len(), 2102);
+
+    let search = |text: &str| SessionFilter { search: Some(text.to_owned()), ..SessionFilter::default() };
+    assert_eq!(all(search("CODE"), 1).await, ["s1", "s0"], "by the program, in capitals or not");
+    assert_eq!(all(search("s409"), 3).await.len(), 10);
+    assert_eq!(all(search("s1"), 50).await, ["s1"], "once, though it is looked for by its name and by its text");
+    assert_eq!(all(search("s_"), 50).await, [""; 0], "a sign of LIKE is a letter like others");
+    let first = store.sessions(search("s0"), Paging { after: None, limit: Some(1) }).await.unwrap();
+    assert_eq!(first.items[0].session, "s0", "a whole name is found with the first page, however old");
 }
 
 async fn sessions_of_one_name_and_moment_are_told_apart_by_their_projects(store: Store) {

@@ -4,6 +4,7 @@
 
 mod agents;
 mod health;
+mod openapi;
 mod processes;
 mod services;
 mod tasks;

@@ -87,7 +87,7 @@ pub(crate) const CALM: Scene = Scene { title: "all is well", troubles: &[] };
 pub(crate) fn scene_time(whole: Option<Duration>) -> Duration {
     let all = SCENES.len() as u32;
     let least = Duration::from_secs(1);
-    let most = Duration::from_secs(6);
+    let most = Duration::from_secs(10);
     whole.map_or(most, |whole| (whole / all).clamp(least, most))
 }
 
