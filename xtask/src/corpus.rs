@@ -1,7 +1,8 @@
 //! `cargo xtask corpus`: how well the classifier does on labelled failures.
 //!
 //! Prints the share that is right, strictly and leniently, how well waits are read, and which
-//! kinds are confused; fails below the guards. The shared corpus lives outside the repository:
+//! kinds are confused; fails below the guards. `--wrapped` asks instead whether the words that programs put
+//! around a message change what it means. The shared corpus lives outside the repository:
 //! where it is absent the command says so and succeeds.
 
 #![expect(clippy::print_stdout, reason = "the report is the command's output")]
@@ -11,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use steadfast_core::FailureKind;
 use steadfast_core::classify::Classifier;
 use steadfast_core::classify::record::Record;
+use steadfast_core::{Evidence, FailureKind};
 
 const SHARED_CORPUS: &str = "../shared/corpus/failures.jsonl";
 const FIXTURES: &str = "fixtures/failures";
@@ -43,9 +44,36 @@ struct Score {
     misses: Vec<String>,
 }
 
+/// What programs and people put around a message. None of it says what happened.
+const WRAPPERS: &[(&str, &str)] = &[
+    ("Error sending message: ", ""),
+    ("[281472477697728] Error handling message: ", ""),
+    ("Agent stopped: ", ""),
+    ("Run failed: ", ""),
+    ("Session error: ", ""),
+    ("Tool call failed: ", ""),
+    ("Failed to get response from model: ", ""),
+    ("Failed to generate response. ", ""),
+    ("Error interacting with language model\n", ""),
+    ("An error occurred while processing your request: ", ""),
+    ("Something went wrong. ", ""),
+    ("2026-01-01 10:00:00,123 ERROR agent.runner: ", ""),
+    ("Please check your network connection.\n", ""),
+    ("", "\nPlease check your network connection and API key."),
+    ("", " If this persists, contact support."),
+    ("", " Retrying in 5 seconds... (attempt 2/5)"),
+    ("", " (request id: req_011CTdPELNN3vsieWLZ3tNBo)"),
+    ("Error: ", "\n    at Foo.bar (/app/x.js:10:5)"),
+];
+/// Bodies that are longer come as they are.
+const WRAPPED_BYTES_MAX: usize = 600;
+/// The most verdicts that wrappers may change, in percent.
+const WRAPPED_CHANGED_MAX: f64 = 2.0;
+
 struct Options {
     paths: Vec<PathBuf>,
     misses: bool,
+    wrapped: bool,
 }
 
 /// Scores every corpus that is there.
@@ -60,6 +88,10 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             println!("{}: absent, nothing to score", path.display());
             continue;
         }
+        if options.wrapped {
+            good &= wrapped(&path)?;
+            continue;
+        }
         let score = score(&path)?;
         let guards = if path.file_name() == shared.file_name() { &SHARED } else { &OTHERS };
         score.print(&path, options.misses);
@@ -69,13 +101,14 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 fn options(arguments: &[String]) -> anyhow::Result<Options> {
-    let mut options = Options { paths: Vec::new(), misses: false };
+    let mut options = Options { paths: Vec::new(), misses: false, wrapped: false };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--misses" => options.misses = true,
+            "--wrapped" => options.wrapped = true,
             "--path" => options.paths.push(arguments.next().context("`--path` needs a file")?.into()),
-            other => bail!("unknown argument `{other}`: expected `--path FILE` or `--misses`"),
+            other => bail!("unknown argument `{other}`: expected `--path FILE`, `--misses` or `--wrapped`"),
         }
     }
     Ok(options)
@@ -105,6 +138,37 @@ fn score(path: &Path) -> anyhow::Result<Score> {
         score.add(&record);
     }
     Ok(score)
+}
+
+/// Whether a verdict stays what it is when the usual words stand around the message: of every record that is
+/// right, how many wrappers change it.
+fn wrapped(path: &Path) -> anyhow::Result<bool> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+    let mut tried = 0;
+    let mut changed = vec![0; WRAPPERS.len()];
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let record =
+            Record::from_line(line).with_context(|| format!("{}:{}: not a record", path.display(), number + 1))?;
+        let headers = record.header_pairs();
+        let evidence = record.evidence(&headers);
+        let kind = Classifier::builtin().classify(&evidence).kind;
+        let is_failure = record.kind == Some(kind) && kind != FailureKind::Unknown;
+        if !is_failure || record.body.len() > WRAPPED_BYTES_MAX || record.body.trim_start().starts_with('<') {
+            continue;
+        }
+        for ((before, after), changed) in WRAPPERS.iter().zip(&mut changed) {
+            let body = format!("{before}{}{after}", record.body);
+            let wrapped = Evidence { body: body.as_bytes(), ..evidence };
+            tried += 1;
+            *changed += usize::from(Classifier::builtin().classify(&wrapped).kind != kind);
+        }
+    }
+    let share = if tried == 0 { 0.0 } else { percent(changed.iter().sum(), tried) };
+    println!("{}: {share:.2} % of {tried} wrapped messages mean something else", path.display());
+    for ((before, after), changed) in WRAPPERS.iter().zip(changed).filter(|(_, changed)| *changed > 0) {
+        println!("  {changed:>5}  {:?}", format!("{before}...{after}"));
+    }
+    Ok(share <= WRAPPED_CHANGED_MAX)
 }
 
 impl Score {
