@@ -260,7 +260,7 @@ async fn a_flush_waits_for_what_was_fed_before_it_and_for_nothing_else() {
             while is_done.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty) {
                 feed(&store, number, 1);
                 number += 1;
-                tokio::task::yield_now().await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
             }
         })
     };
@@ -338,6 +338,7 @@ async fn what_does_not_fit_in_memory_is_lost_counted_and_told_when_the_store_is_
     let (health, audit) = (store.health(), store.audit().await.unwrap());
     assert_eq!(health.lost + health.written, fed, "{health:?}");
     assert_eq!(away(), 1);
+    until("it is said", || !heard::lines(&[&ours, "WARN", "the store is back"]).is_empty()).await;
     let back = heard::lines(&[&ours, "WARN", "the store is back"]);
     assert!(back.len() == 1 && back[0].contains(&format!("lost={}", health.lost)), "{back:?} of {health:?}");
     assert_eq!(heard::lines(&[&ours, "WARN"]).len(), 2, "and nothing else");
