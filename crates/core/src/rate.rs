@@ -157,7 +157,17 @@ impl RateLimit {
     pub fn share(&self, replicas: u32, now: Instant) {
         let mut state = self.lock();
         state.replicas = replicas.max(1);
-        state.share_own(self.limit, now);
+        if matches!(state.source, Source::Own) {
+            state.source = Source::Leased(Lease {
+                held: 0,
+                counted: 0,
+                confirmed: None,
+                remaining: self.limit,
+                dry_until: now,
+                reset_at: now,
+                ask_at: now,
+            });
+        }
     }
 
     /// One of so many from now on, of whom nobody can be asked.
@@ -211,10 +221,13 @@ impl RateLimit {
     pub fn report(&self, now: Instant) -> Option<Report> {
         let mut state = self.lock();
         state.ring.roll(now);
-        state.share_own(self.limit, now);
         // What is older counts nowhere.
         state.unreported = state.unreported.min(state.ring.total);
-        let held = state.held(self.limit, now);
+        let held = match &state.source {
+            // Who has heard of nobody yet is alone until it is told, and asks for nothing that others may hold.
+            Source::Own if state.replicas == 1 => 0,
+            Source::Own | Source::Orphaned { .. } | Source::Leased(_) => state.held(self.limit, now),
+        };
         let is_new = match &state.source {
             Source::Leased(lease) => {
                 held != lease.counted || lease.confirmed.is_none_or(|then| now.since(then) >= REFRESH)
@@ -249,7 +262,9 @@ impl RateLimit {
     pub fn registered(&self, report: &Report, sent: Instant, now: Instant) {
         let mut state = self.lock();
         let held = report.held.saturating_sub(state.heard(report));
-        state.source = orphaned(held, sent, now);
+        if !matches!(state.source, Source::Own) || report.held > 0 {
+            state.source = orphaned(held, sent, now);
+        }
     }
 
     /// Nobody hands out parts: this replica keeps to what it holds, and after a minute to its share.
@@ -351,21 +366,6 @@ impl State {
     fn heard(&mut self, report: &Report) -> u32 {
         self.unreported = self.unreported.saturating_sub(report.used);
         self.unreported
-    }
-
-    /// Shares what was this replica's alone. Who is not answered may take all of it to be left.
-    fn share_own(&mut self, limit: u32, now: Instant) {
-        if matches!(self.source, Source::Own) {
-            self.source = Source::Leased(Lease {
-                held: 0,
-                counted: 0,
-                confirmed: None,
-                remaining: limit,
-                dry_until: now,
-                reset_at: now,
-                ask_at: now,
-            });
-        }
     }
 
     /// What this replica may start when it must not ask: all replicas together keep the limit, except

@@ -172,7 +172,8 @@ impl SpendBudget {
     pub fn share(&self) {
         let mut books = self.lock();
         if self.is_limited() {
-            books.share_own();
+            let allotted = books.ledger.committed();
+            books.share.get_or_insert(Share { allotted, ..Share::default() });
         }
     }
 
@@ -201,8 +202,8 @@ impl SpendBudget {
     pub fn report(&self, is_idle: bool) -> Option<SpendReport> {
         self.limit_usd_micros()?;
         let mut books = self.lock();
-        books.share_own();
-        let share = books.share?;
+        // Who has heard of nobody yet is alone until it is told, and asks for nothing that others may have.
+        let share = books.share.unwrap_or_default();
         let short = std::mem::take(&mut books.short);
         books.dry = false;
         books.quiet = books.quiet.saturating_add(1);
@@ -277,14 +278,6 @@ impl SpendBudget {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Books {
-    /// Shares what was this replica's alone.
-    fn share_own(&mut self) {
-        let allotted = self.ledger.committed();
-        self.share.get_or_insert(Share { allotted, ..Share::default() });
     }
 }
 

@@ -102,7 +102,8 @@ impl Store {
             let mut is_repeated = false;
             loop {
                 let mut tx = db.begin(Durability::Power).await?;
-                let changed = change(&mut tx, space.clone(), name.clone(), body.clone(), expected, now).await?;
+                let wanted = Wanted { body: body.clone(), expected, now, is_repeated };
+                let changed = change(&mut tx, space.clone(), name.clone(), wanted).await?;
                 match tx.commit().await {
                     // Nobody knows whether it was made. Made once more, it is recognised.
                     Err(error) if error.may_pass() && !is_repeated => is_repeated = true,
@@ -115,15 +116,23 @@ impl Store {
     }
 }
 
+/// How a document is to be.
+struct Wanted {
+    body: Option<Json>,
+    expected: Expected,
+    now: i64,
+    /// It may be so already: nobody knows whether this very change was made.
+    is_repeated: bool,
+}
+
 /// Writes where what is there is what was expected; otherwise returns what is there.
 async fn change(
     tx: &mut Tx<'_>,
     space: String,
     name: String,
-    body: Option<Json>,
-    expected: Expected,
-    now: i64,
+    wanted: Wanted,
 ) -> Result<Result<Document, Option<Document>>, Error> {
+    let Wanted { body, expected, now, is_repeated } = wanted;
     // First the counter: whoever holds it is alone with the documents until the commit, and changes
     // become visible in the order of their numbers.
     let counted =
@@ -134,7 +143,7 @@ async fn change(
     };
     let sql = "SELECT * FROM documents WHERE space = $1 AND name = $2";
     let there = tx.row(sql, args![space.as_str(), name.as_str()]).await?.as_ref().map(read).transpose()?;
-    if let Some(there) = there.as_ref().filter(|there| is_made(there, body.as_ref(), expected, now)) {
+    if let Some(there) = there.as_ref().filter(|there| is_repeated && there.updated == now && there.body == body) {
         return Ok(Ok(there.clone()));
     }
     let version = there.as_ref().map_or(0, |there| there.version);
@@ -155,16 +164,6 @@ async fn change(
     let Document { space, name, .. } = &document;
     tx.execute(sql, args![space.as_str(), name.as_str(), version + 1, number, now, text]).await?;
     Ok(Ok(document))
-}
-
-/// Whether this change has been made already: by whoever sends it again because nobody told them so.
-fn is_made(there: &Document, body: Option<&Json>, expected: Expected, now: i64) -> bool {
-    there.body.as_ref() == body
-        && match expected {
-            Expected::Anything => there.updated == now,
-            Expected::Nothing => body.is_some(),
-            Expected::Version(wanted) => there.version == wanted + 1,
-        }
 }
 
 async fn documents(db: &Database, space: String, paging: &Paging) -> Result<Page<Document>, Error> {

@@ -407,6 +407,22 @@ fn what_is_given_back_after_it_was_told_is_not_held_twice() {
 }
 
 #[test]
+fn who_has_nobody_to_ask_goes_on_while_it_tries_to() {
+    let alone = RateLimit::per_minute(10);
+    let report = alone.report(at(0)).expect("it tries");
+    assert_eq!(report.held, 0);
+    assert!(alone.take(at(10)).is_ok(), "it is alone until it is told");
+    alone.on_its_own(at(250));
+    alone.registered(&report, at(0), at(260));
+    assert!(alone.take(at(270)).is_ok());
+    let of_two = RateLimit::per_minute(10);
+    of_two.share(2, at(0));
+    of_two.on_its_own(at(250));
+    assert_eq!(of_two.report(at(300)).map(|report| report.held), Some(5), "what it may start by itself");
+    assert!(of_two.take(at(310)).is_ok());
+}
+
+#[test]
 fn a_replica_that_stops_starts_nothing_more() {
     let rate = RateLimit::per_minute(100);
     rate.told(&Report::default(), &slice(5, 0), at(0), at(0));

@@ -236,6 +236,17 @@ fn one_that_was_never_told_of_a_part_has_an_equal_one_or_everything() {
 }
 
 #[test]
+fn who_has_nobody_to_ask_spends_while_it_tries_to() {
+    let budget = SpendBudget::new(Some(100));
+    assert!(budget.reserve(10));
+    let report = budget.report(false).expect("it tries");
+    assert_eq!((report.committed_usd_micros, report.allotted_usd_micros), (10, 10));
+    assert!(budget.reserve(80), "it is alone until it is told");
+    budget.on_its_own(1);
+    assert!(budget.reserve(10) && !budget.reserve(1));
+}
+
+#[test]
 fn who_stops_or_does_nothing_keeps_what_is_committed() {
     let budget = SpendBudget::new(Some(100));
     let report = budget.report(false).unwrap();

@@ -248,6 +248,8 @@ impl Rounds {
             let Some(limit) = limited.limit().filter(|limit| !limited.is_silent(limit, now)) else { continue };
             let (limit, Some(report)) = (limit.limit(), limit.report(now)) else { continue };
             let Report { used, held, short, idle } = report;
+            // A project or an endpoint that is quiet has something to go on with all the same.
+            let idle = idle && matches!(limited, Limited::Agent(_));
             round.rates.push(RateAsk { key, limit, used, held, short, idle });
             said.rates.push((limited, report));
         }
@@ -326,11 +328,12 @@ impl Rounds {
     /// Nobody answers: everything goes by what is known.
     fn on_its_own(&self, engine: &Engine) {
         let (now, replicas) = (engine.clock.now(), self.notes.replicas.load(Ordering::Relaxed));
-        self.limits(engine).iter().filter_map(|(_, limited)| limited.limit()).for_each(|limit| limit.on_its_own(now));
         for project in engine.snapshot().known_projects() {
             project.spend.on_its_own(replicas);
+            // First of all: an agent that comes from now on asks nobody.
             project.rate.on_its_own();
         }
+        self.limits(engine).iter().filter_map(|(_, limited)| limited.limit()).for_each(|limit| limit.on_its_own(now));
         self.sessions().for_each(|(_, session, _)| session.spend.on_its_own(replicas));
     }
 

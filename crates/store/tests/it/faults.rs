@@ -217,10 +217,9 @@ async fn a_document_whose_commit_is_in_doubt_is_written_once_and_acknowledged() 
     wire.watch_commit("INSERT INTO documents", Next::AnswerIsLost);
     assert_eq!(put("a", 20, Expected::Anything).await.unwrap(), 4, "once, and not twice");
     assert!(wire.has_met_it());
-    assert_eq!(put("a", 20, Expected::Version(3)).await.unwrap(), 4, "who sends it again is told that it was made");
-    assert!(put("a", 21, Expected::Version(3)).await.is_err(), "something else is a conflict");
-    let deleted = store.delete("setting", "a", Expected::Version(4)).await.unwrap();
-    assert_eq!(store.delete("setting", "a", Expected::Version(4)).await.unwrap(), deleted);
+    wire.watch_commit("INSERT INTO documents", Next::AnswerIsLost);
+    assert_eq!(store.delete("setting", "a", Expected::Version(4)).await.unwrap().body, None);
+    assert!(wire.has_met_it());
 }
 
 #[tokio::test]
@@ -261,7 +260,7 @@ async fn a_flush_waits_for_what_was_fed_before_it_and_for_nothing_else() {
             while is_done.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty) {
                 feed(&store, number, 1);
                 number += 1;
-                tokio::task::yield_now().await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
             }
         })
     };
@@ -339,6 +338,7 @@ async fn what_does_not_fit_in_memory_is_lost_counted_and_told_when_the_store_is_
     let (health, audit) = (store.health(), store.audit().await.unwrap());
     assert_eq!(health.lost + health.written, fed, "{health:?}");
     assert_eq!(away(), 1);
+    until("it is said", || !heard::lines(&[&ours, "WARN", "the store is back"]).is_empty()).await;
     let back = heard::lines(&[&ours, "WARN", "the store is back"]);
     assert!(back.len() == 1 && back[0].contains(&format!("lost={}", health.lost)), "{back:?} of {health:?}");
     assert_eq!(heard::lines(&[&ours, "WARN"]).len(), 2, "and nothing else");
