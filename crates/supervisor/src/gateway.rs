@@ -144,7 +144,8 @@ pub(crate) fn failed_between(before: Option<&Standing>, after: Standing) -> Opti
     let known = before.map_or(0, |before| before.failures);
     let last: FailedRequest = after.last.filter(|_| after.failures != known)?;
     let place = if last.place.is_empty() { String::new() } else { format!(" at {}", last.place) };
-    let message = format!("{} ({}{place})", redact(&last.message), last.request);
+    // The name first: messages are cut at their end.
+    let message = format!("{}{place}: {}", last.request, redact(&last.message));
     Some(Failure { message, ..last.failure() })
 }
 

@@ -310,6 +310,26 @@ export type Explained = {
   steps: Array<string>;
 };
 
+/** A request that failed for good. */
+export type FailedRequest = {
+  /** The kind of the failure, whatever its client was told. */
+  kind: string;
+  /** What was said, and what was done about it. */
+  message: string;
+  /** Where it failed last, `model@endpoint`; empty where it got nowhere. */
+  place: string;
+  /** Its name. */
+  request: string;
+  /** Its retries have been made. */
+  retried: boolean;
+  /** When asking again may help. */
+  retry_after_ms?: number | null;
+  /** The rule that decided the kind. */
+  rule: string;
+  /** The HTTP status that says it best. */
+  status?: number | null;
+};
+
 /** What failed, in the shape of the design document. */
 export type FailureAnalytics = {
   /** The same by type of error. */
@@ -1338,6 +1358,15 @@ export type SimulationRequest = {
   policy?: Record<string, unknown> | null;
   /** What happens; GET /api/scenarios lists all. */
   scenario: string;
+};
+
+/** How a session stands. */
+export type Standing = {
+  /** How many of its requests failed for good. */
+  failures: number;
+  last?: FailedRequest | null;
+  /** What its calls have cost, in micro-dollars. */
+  usd_micros: number;
 };
 
 /** What would be done otherwise about a kind of failure. */

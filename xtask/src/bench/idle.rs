@@ -18,6 +18,9 @@ const LOOK: Duration = Duration::from_secs(30);
 /// The share of a core it may take.
 const SHARE_MAX: f64 = 0.01;
 
+/// The rest before it is looked at.
+const SETTLE: Duration = Duration::from_secs(10);
+
 /// How long they may take to get there.
 const SETTLE_MAX: Duration = Duration::from_secs(120);
 
@@ -53,6 +56,8 @@ pub(super) fn measure(binary: &Path, folder: &Path) -> anyhow::Result<()> {
         ensure!(began.elapsed() < SETTLE_MAX, "the tasks never came to wait for their restart");
         std::thread::sleep(Duration::from_millis(500));
     }
+    // Those that ran last are still being said.
+    std::thread::sleep(SETTLE);
     let (before, began) = (cpu_seconds(worker.0.id())?, Instant::now());
     std::thread::sleep(LOOK);
     let share = (cpu_seconds(worker.0.id())? - before) / began.elapsed().as_secs_f64();

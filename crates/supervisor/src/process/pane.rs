@@ -37,15 +37,13 @@ const ARGUMENT_BYTES_MAX: usize = 128 * 1024 - 1;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// How often a dead pane is asked how it died.
-const DYING_LOOKS_MAX: u32 = 4;
+const DYING_LOOKS_MAX: u32 = 20;
 
 /// How often its output is looked at.
 const READ_EVERY: Duration = Duration::from_millis(50);
 
-/// How long the copy of what a dead pane showed is waited for, and after how many looks without any of it the pane is
-/// done: whoever copies is a process of its own, and may not have had its turn yet.
+/// How long the copy of what a pane showed is waited for once it is closed.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-const QUIET_LOOKS: u32 = 3;
 
 /// How much one of the files holds.
 const FILE_BYTES: u64 = 1 << 20;
@@ -109,7 +107,6 @@ pub(super) async fn run(
     signal(leader, Signal::KILL);
     pane.take_last_words(taker, copy, limits, stop).await;
     let left_others = end_marked(&launch.mark).await > 0;
-    pane.close().await;
     Ok(Ended { exit: memory.why(exit), by, left_others })
 }
 
@@ -168,8 +165,8 @@ impl Pane<'_> {
         self.output.with_file_name("copied")
     }
 
-    /// Takes what the pane showed and nobody has read yet: what `tmux` still holds first, and then whatever the copy was
-    /// behind.
+    /// Closes the pane, and takes what it showed and nobody has read yet. `tmux` calls a pane dead when it has handed
+    /// everything on; whoever writes it down is a process of its own, and may not have had its turn.
     async fn take_last_words(
         &mut self,
         taker: &mut impl Taker,
@@ -177,15 +174,10 @@ impl Pane<'_> {
         limits: Limits,
         stop: &mut watch::Receiver<Stop>,
     ) {
+        self.close().await;
         let until = Instant::now() + LAST_WORDS;
-        let mut quiet = 0;
-        while quiet < QUIET_LOOKS && Instant::now() < until {
-            quiet = if self.read_on(taker, copy, limits, stop).await.any { 0 } else { quiet + 1 };
-            sleep(READ_EVERY).await;
-        }
-        // Without a command it is told to stop; a pane that is gone has stopped it.
-        let _ = self.tmux(&["pipe-pane", "-t", &self.target()]).await;
         while !self.copied().exists() && Instant::now() < until {
+            let _ = self.read_on(taker, copy, limits, stop).await;
             sleep(READ_EVERY).await;
         }
         while self.read_on(taker, copy, limits, stop).await.any {}
@@ -225,7 +217,10 @@ impl Pane<'_> {
                 look_at = Instant::now() + LOOK_EVERY;
                 match self.look().await {
                     Look::Alive => {}
-                    Look::Dying if dying < DYING_LOOKS_MAX => dying += 1,
+                    Look::Dying if dying < DYING_LOOKS_MAX => {
+                        dying += 1;
+                        self.nudge().await;
+                    }
                     // An old one never tells of a signal.
                     Look::Dying => return (Exit::Signal(1), by),
                     Look::Dead(exit) => return (exit, by),
@@ -305,6 +300,13 @@ impl Pane<'_> {
         let letter = |place: u32| char::from(b'a' + (number / 26_u64.pow(place) % 26) as u8);
         path.push((0..SUFFIX_LETTERS).rev().map(letter).collect::<String>());
         path.into()
+    }
+
+    /// Gives the server a child that ends. It misses the end of one at times (tmux 3.3a, several panes at once), and asks
+    /// after all of them when it hears of the next.
+    async fn nudge(&self) {
+        // One that is gone needs none.
+        let _ = self.tmux(&["run-shell", "-b", "true"]).await;
     }
 
     async fn look(&self) -> Look {
