@@ -25,7 +25,7 @@ export default async function ({ accessible, check, heading, stage }) {
     await page.getByLabel(/Exactly what is sent/).waitFor();
     await page.getByRole("button", { name: "The note" }).click();
     // Another model takes its last turn: the preview shows what that one would get.
-    await page.getByLabel("Model", { exact: true }).selectOption("large");
+    await page.getByRole("dialog").locator("select").selectOption("large");
     await until("the preview for the other model", async () => /Previous attempt failed/.test(await note.inputValue()));
     await note.fill("Say it again, Sam.");
     const before = await stage.requests("waiting-one");

@@ -60,8 +60,8 @@ export default async function ({ accessible, check, heading, stage, PAGES }) {
     await page.keyboard.press("Enter");
     await heading(page, "crowd-00003");
     const found = await measured();
-    console.log(`      ${Math.round(took / 9)} ms for a further part; ${found.count} long tasks, the longest ${found.longest} ms`);
-    assert.ok(found.longest < 1000, JSON.stringify(found));
+    console.log(`      ${Math.round(took / 9)} ms for a further part; ${found.count} long tasks, the longest ${found.longest} ms; ${found.usedMs} ms of a processor in all`);
+    assert.ok(found.usedMs < 9 * 1000, JSON.stringify(found));
     const failures = await open("#/failures");
     await failures.getByRole("heading", { name: "By kind" }).waitFor();
   });
