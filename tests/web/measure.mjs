@@ -33,16 +33,20 @@ export async function interactiveAfter(browser, url) {
   return Math.round(after);
 }
 
-/** Begins to note long tasks in a page that is open; the returned function says how many there were, the longest, and their share of the time. */
+/** Begins to note long tasks in a page that is open; the returned function says how many there were, the longest, and how many milliseconds of a processor the page took in all. */
 export async function longTasks(page) {
   await page.evaluate(watch);
   const began = await page.evaluate(() => performance.now());
-  return () =>
-    page.evaluate((began) => {
-      const long = window.measured.long.filter((task) => task.startTime >= began);
-      const sum = long.reduce((sum, task) => sum + task.duration, 0);
-      return { count: long.length, over200: long.filter((task) => task.duration > 200).length, longest: Math.round(Math.max(0, ...long.map((task) => task.duration))), share: sum / (performance.now() - began) };
-    }, began);
+  const cdp = await page.context().newCDPSession(page);
+  // Time of the page's own thread: a machine with other work does not make it longer.
+  await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  const used = async () => (await cdp.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+  const before = await used();
+  return async () => {
+    const usedMs = Math.round((await used()) - before);
+    const long = await page.evaluate((began) => window.measured.long.filter((task) => task.startTime >= began).map((task) => task.duration), began);
+    return { count: long.length, longest: Math.round(Math.max(0, ...long)), usedMs };
+  };
 }
 
 /** Counts the events of a gateway until it is told to stop. */

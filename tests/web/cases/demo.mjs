@@ -39,7 +39,10 @@ export default async function ({ accessible, binary, check, heading, screenshots
 
   async function pictures(open, base) {
     const wide = { base, width: 1440, height: 900 };
-    const shoot = (page, name) => page.screenshot({ path: join(screenshots, `${name}.png`) });
+    const shoot = async (page, name) => {
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      await page.screenshot({ path: join(screenshots, `${name}.png`) });
+    };
     const live = await open("#/live", wide);
     await live.waitForTimeout(TRAFFIC_MS);
     // An open breaker is what the page is for.

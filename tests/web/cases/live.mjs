@@ -16,6 +16,8 @@ export default async function ({ accessible, check, heading, stage }) {
     assert.equal((await asked).status, 200);
     await row.getByText("recovered").waitFor();
     await page.getByText("served after 2 attempts").first().waitFor();
+    // It goes by itself a few seconds after its end, but not while the lists are held.
+    await page.keyboard.press("p");
     await accessible(page);
     await row.click();
     await page.getByRole("heading", { name: "What happened" }).waitFor();
@@ -102,8 +104,9 @@ export default async function ({ accessible, check, heading, stage }) {
     const found = await measured();
     counted.stop();
     await Promise.all(asked);
-    console.log(`      ${Math.round(counted.events / seconds)} events a second: ${found.count} long tasks, the longest ${found.longest} ms, ${(found.share * 100).toFixed(1)} % of the time`);
-    assert.ok(counted.events / seconds > 150, `${counted.events} events in ${seconds} s`);
-    assert.ok(found.over200 <= 3 && found.share < 0.5, JSON.stringify(found));
+    console.log(`      ${Math.round(counted.events / seconds)} events a second: ${found.count} long tasks, the longest ${found.longest} ms; ${(found.usedMs / counted.events).toFixed(2)} ms of a processor for each event`);
+    // How many a second depends on the machine and on who else uses it; what the page does about each does not.
+    assert.ok(counted.events >= 1000, `${counted.events} events`);
+    assert.ok(found.usedMs / counted.events < 2.5, `at 200 a second half of a processor would go: ${JSON.stringify(found)}`);
   });
 }

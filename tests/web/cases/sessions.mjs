@@ -14,7 +14,9 @@ export default async function ({ accessible, check, heading, stage }) {
 
   await check("sessions: retry with error context shows what is sent, lets it be edited, and streams the answer", async (open) => {
     await stage.script("alpha", "ok");
-    const page = await open("#/sessions/default/waiting-one");
+    await stage.ask("tried-again", { headers: { "x-fake": "status=500 x1; ok" } });
+    await until("the session in the store", async () => (await stage.requests("tried-again")).length);
+    const page = await open("#/sessions/default/tried-again");
     await page.getByRole("button", { name: "Retry with error context" }).click();
     const note = page.getByLabel("The note that is added");
     await note.waitFor();
@@ -25,14 +27,14 @@ export default async function ({ accessible, check, heading, stage }) {
     await page.getByLabel(/Exactly what is sent/).waitFor();
     await page.getByRole("button", { name: "The note" }).click();
     // Another model takes its last turn: the preview shows what that one would get.
-    await page.getByLabel("Model", { exact: true }).selectOption("large");
+    await page.getByRole("dialog").locator("select").selectOption("large");
     await until("the preview for the other model", async () => /Previous attempt failed/.test(await note.inputValue()));
     await note.fill("Say it again, Sam.");
-    const before = await stage.requests("waiting-one");
+    const before = await stage.requests("tried-again");
     await page.getByRole("button", { name: "Send again" }).click();
     await page.getByText(/word-1 word-2/).waitFor();
     const after = await until("the retried turn in the history", async () => {
-      const now = await stage.requests("waiting-one");
+      const now = await stage.requests("tried-again");
       return now.length > before.length && now;
     });
     assert.deepEqual(after.slice(-before.length).map((one) => one.request), before.map((one) => one.request), "earlier attempts stay in the history");

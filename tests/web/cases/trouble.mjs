@@ -44,13 +44,15 @@ export default async function ({ accessible, check, heading, stage, PAGES }) {
     }
     const took = Date.now() - began;
     // Found by the API, far beyond what is on the page: by its whole name, and by a part of it.
-    for (const wanted of ["crowd-00001", "wd-00002"]) {
+    for (const wanted of ["crowd-00001", "wd-05000"]) {
       await page.getByLabel("Search all sessions").fill(wanted);
       await page.getByRole("link", { name: wanted }).waitFor();
       await until("the one row", async () => (await page.locator("tbody tr").count()) === 1);
     }
     await page.getByLabel("Search all sessions").fill("nobody-of-this-name");
-    await page.getByRole("button", { name: "Look further back" }).or(page.getByText("No session fits")).first().waitFor();
+    // One part looks at ten thousand.
+    await page.getByRole("button", { name: "Look further back" }).click();
+    await page.getByText("No session fits").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { level: 1 }).click();
     await page.keyboard.press("/");
@@ -60,8 +62,8 @@ export default async function ({ accessible, check, heading, stage, PAGES }) {
     await page.keyboard.press("Enter");
     await heading(page, "crowd-00003");
     const found = await measured();
-    console.log(`      ${Math.round(took / 9)} ms for a further part; ${found.count} long tasks, the longest ${found.longest} ms`);
-    assert.ok(found.longest < 1000, JSON.stringify(found));
+    console.log(`      ${Math.round(took / 9)} ms for a further part; ${found.count} long tasks, the longest ${found.longest} ms; ${found.usedMs} ms of a processor in all`);
+    assert.ok(found.usedMs < 9 * 1000, JSON.stringify(found));
     const failures = await open("#/failures");
     await failures.getByRole("heading", { name: "By kind" }).waitFor();
   });
