@@ -124,4 +124,8 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&["modeltimeoutexception"])
         .example(r#"{"modelTimeoutException":{"message":"x"}}"#),
+    // The event's own name says more than the status that a wrapper gives it.
+    rule("bedrock.unavailable_event", ServerError)
+        .code(&["serviceUnavailableException"])
+        .example(r#"{'status_code': 400, 'headers': {':exception-type': 'serviceUnavailableException'}}"#),
 ];
