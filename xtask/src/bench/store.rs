@@ -90,7 +90,8 @@ fn table(options: &Options, few: &Value, many: &Value) -> anyhow::Result<bool> {
 fn tasks(sqlite: &Value, postgres: &Value) -> anyhow::Result<bool> {
     let (sqlite, postgres) = (sqlite.as_array().context("no figures")?, postgres.as_array().context("no figures")?);
     let mut is_met = true;
-    talk(&format!("{:<40}{:>14}{:>14}", format!("{TASKS} tasks wait, median ms"), "SQLite", "PostgreSQL"));
+    let head = format!("{TASKS} tasks wait, median ms");
+    talk(&format!("{head:<40}{:>14}{:>14}", "SQLite", "PostgreSQL"));
     for (sqlite, postgres) in sqlite.iter().zip(postgres) {
         let ms = |figures: &Value| figures["median_ms"].as_f64().unwrap_or(f64::NAN);
         is_met &= ms(sqlite) < TASKS_MS_MAX && ms(postgres) < TASKS_MS_MAX;
