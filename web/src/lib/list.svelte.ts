@@ -16,7 +16,11 @@ export class List<T> {
   #number = 0;
   #query: Asked["query"];
 
-  constructor(readonly path: string) {}
+  /** `key` tells items apart: one that comes twice, because it moved while parts were fetched, is shown once. */
+  constructor(
+    readonly path: string,
+    readonly key?: (item: T) => string,
+  ) {}
 
   /** Fetches the first part. */
   async begin(query: Asked["query"]): Promise<void> {
@@ -39,7 +43,8 @@ export class List<T> {
     try {
       const got = await part<T>(this.path, { ...this.#query, cursor });
       if (number !== this.#number) return;
-      this.items = cursor ? [...this.items, ...got.items] : got.items;
+      const items = cursor ? [...this.items, ...got.items] : got.items;
+      this.items = this.key ? [...new Map(items.map((item) => [this.key!(item), item])).values()] : items;
       this.next = got.next;
       this.error = undefined;
       this.ready = true;
