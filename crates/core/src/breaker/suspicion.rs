@@ -192,6 +192,30 @@ mod tests {
     }
 
     #[test]
+    fn who_was_admitted_under_another_suspicion_or_none_says_nothing_about_this_one() {
+        let suspicion = Suspicion::default();
+        assert!(!suspicion.lift(Mark::default()) && !suspicion.holds(Mark::default()), "there is none");
+        suspicion.begin();
+        let old = suspicion.admit();
+        suspicion.clear();
+        assert!(!suspicion.holds(old), "it was ended for everybody");
+        assert!(suspicion.begin());
+        suspicion.admit();
+        suspicion.end(old);
+        assert!(!suspicion.lift(old) && suspicion.under_way() == 1);
+    }
+
+    #[test]
+    fn an_attempt_that_is_said_to_fail_twice_failed_once() {
+        let mut streak = Streak::default();
+        streak.begin(true);
+        for place in [1, 1, 2, 2, 1] {
+            streak.fail(Mark { suspicion: 1, place: Some(place) });
+        }
+        assert_eq!(streak.longest(), 3);
+    }
+
+    #[test]
     fn a_long_streak_forgets_its_beginning_and_nothing_else() {
         let mut streak = Streak::default();
         streak.begin(true);

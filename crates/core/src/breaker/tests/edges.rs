@@ -102,6 +102,16 @@ fn what_is_under_way_asks_for_longer_runs_as_what_has_served_does() {
 }
 
 #[test]
+fn a_closed_breaker_begins_to_count_anew() {
+    for adaptive in [false, true] {
+        let (breaker, now) = tripped(Settings { adaptive, ..settings() });
+        breaker.record(breaker.admit(now).unwrap(), Outcome::Success, None, now);
+        assert_eq!(fail(&breaker, now), None, "one failure is one failure");
+        assert!(fail(&breaker, now).is_some());
+    }
+}
+
+#[test]
 fn what_was_admitted_before_a_trip_counts_nowhere_after_it() {
     for adaptive in [false, true] {
         let opened = |open: fn(&Breaker)| {
