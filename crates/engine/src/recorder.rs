@@ -379,7 +379,7 @@ mod tests {
         }
         recorder.flush();
         let expected: Vec<String> = (0..100).map(|round| round.to_string()).collect();
-        assert_eq!(lock(&heard).iter().map(|name| name.to_string()).collect::<Vec<_>>(), expected);
+        assert_eq!(lock(&heard).iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     }
 
     #[test]
