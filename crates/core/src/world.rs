@@ -412,10 +412,13 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_limit_that_nobody_answers_for_is_taken_unasked() {
+    fn nothing_of_a_shared_limit_is_started_before_somebody_answers_or_nobody_can() {
         let one = endpoint().with_rate(Some(4));
-        one.rate.as_ref().unwrap().share(2, at(0));
-        assert_eq!((0..9).filter(|_| one.take_rate(at(0)).is_ok()).count(), 2, "its half");
+        let rate = one.rate.as_ref().unwrap();
+        rate.share(2, at(0));
+        assert_eq!((0..9).filter(|_| one.take_rate(at(0)).is_ok()).count(), 0);
+        rate.on_its_own(at(1));
+        assert_eq!((0..9).filter(|_| one.take_rate(at(1)).is_ok()).count(), 2, "its half");
     }
 
     #[test]

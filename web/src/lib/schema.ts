@@ -20,6 +20,30 @@ export type Added = {
   ids: Array<string>;
 };
 
+/** How an agent's address is. */
+export type AgentHealth = {
+  /** The address. */
+  address: string;
+  /** The agents that need it. */
+  agents: Array<string>;
+  /** The share that failed. */
+  failure_rate?: number | null;
+  /** Whether it answers, or nothing speaks against it. */
+  healthy: boolean;
+  /** The average time of its answers, in milliseconds. */
+  latency_ms?: number | null;
+  /** How often it was asked. */
+  pings: number;
+  /** The share of recent pings that were answered. */
+  success_rate?: number | null;
+};
+
+/** What agents need to work. */
+export type AgentList = {
+  /** One for each address that was asked since this process began. */
+  agents: Array<AgentHealth>;
+};
+
 /** Something a person should know, or should have known. */
 export type AlertView = {
   /** The project or model it is about. */
