@@ -20,7 +20,7 @@
 //! code and a specific code beats a generic message. Statuses stated in a text count like the
 //! response's own, the innermost first; a typed transport error weighs as much as a status; an
 //! exit status is a hint, because the output of a process tells more than its number. What the
-//! evidence rules out ([`surface`]), no words can mean: whoever answered 404 was reached.
+//! evidence rules out (`surface`), no words can mean: whoever answered 404 was reached.
 //!
 //! Before that, [`benign`] takes out what only looks like a failure; after it, the stated wait
 //! ([`wait`]) settles rate limit against quota: an hour or more is a quota, and a window that
