@@ -100,10 +100,11 @@ export default async function ({ accessible, check, heading, stage }) {
       for (let one = 0; one < 5; one += 1) asked.push(stage.ask(`busy-${(tick * 5 + one) % 40}`, { model: "large", headers: { "x-fake": "status=503 x1; ok" } }));
       await page.waitForTimeout(Math.max(0, began + tick * 100 - Date.now()));
     }
+    // On a busy machine some are answered late: what was asked is what is counted.
+    await Promise.all(asked);
     const seconds = (Date.now() - began) / 1000;
     const found = await measured();
     counted.stop();
-    await Promise.all(asked);
     console.log(`      ${Math.round(counted.events / seconds)} events a second: ${found.count} long tasks, the longest ${found.longest} ms; ${(found.usedMs / counted.events).toFixed(2)} ms of a processor for each event`);
     // How many a second depends on the machine and on who else uses it; what the page does about each does not.
     assert.ok(counted.events >= 1000, `${counted.events} events`);
