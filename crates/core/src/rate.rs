@@ -192,13 +192,19 @@ impl RateLimit {
         self.lock().take(self.limit, now)
     }
 
-    /// The same without asking anybody: who was not answered starts nothing that it does not hold.
+    /// The same without asking anybody: who was not answered starts nothing that it does not hold. Who never was has
+    /// its share until it is, and says what it started of it.
     pub fn take_unasked(&self, now: Instant) -> Result<Standing, Standing> {
         let mut state = self.lock();
-        state.take(self.limit, now).map_err(|refusal| match refusal {
-            Refusal::Reached(standing) => standing,
-            Refusal::Ask { .. } => state.refused(self.limit, now),
-        })
+        match state.take(self.limit, now) {
+            Ok(standing) => Ok(standing),
+            Err(Refusal::Reached(standing)) => Err(standing),
+            Err(Refusal::Ask { is_first: true }) if state.ring.total < state.share(self.limit) => {
+                state.started();
+                Ok(state.standing(self.limit, now))
+            }
+            Err(Refusal::Ask { .. }) => Err(state.refused(self.limit, now)),
+        }
     }
 
     /// Gives back what was taken then: the request did not start after all.
@@ -332,8 +338,7 @@ impl State {
                 Source::Orphaned { held, share_from, .. } if now < *share_from => *held -= 1,
                 Source::Own | Source::Orphaned { .. } => {}
             }
-            self.ring.add();
-            self.unreported = self.unreported.saturating_add(1);
+            self.started();
             return Ok(self.standing(limit, now));
         }
         match &self.source {
@@ -345,6 +350,11 @@ impl State {
                 Err(Refusal::Reached(self.refused(limit, now)))
             }
         }
+    }
+
+    fn started(&mut self) {
+        self.ring.add();
+        self.unreported = self.unreported.saturating_add(1);
     }
 
     /// What may be started now without asking anybody.

@@ -182,6 +182,15 @@ impl SpendBudget {
         self.lock().share.is_some_and(|share| !share.is_told)
     }
 
+    /// Nobody has said in time what this replica's part is: until somebody does it is an equal one, and that is told.
+    pub fn advance(&self, replicas: u32) {
+        let mut books = self.lock();
+        let Some(limit) = self.limit_usd_micros() else { return };
+        if let Some(share) = books.share.as_mut().filter(|share| !share.is_told) {
+            share.allotted = share.allotted.max(limit / u64::from(replicas.max(1)));
+        }
+    }
+
     /// Whether this much would fit only if more of a shared budget were this replica's; that is
     /// remembered for the next report.
     pub fn lacks(&self, usd_micros: u64) -> bool {

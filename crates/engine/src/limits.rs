@@ -147,7 +147,9 @@ impl Engine {
         for _ in 0..ASKS_MAX {
             let Err(Refused { refusal: Refusal::Ask { is_first }, .. }) = taken else { break };
             // Boxed: every request has room for what few need.
-            Box::pin(self.sharing.more(self.clock.now(), is_first)).await;
+            if !Box::pin(self.sharing.more(self.clock.now(), is_first)).await {
+                break;
+            }
             taken = project.rate.take(agent, self.clock.now());
         }
         if let Err(Refused { refusal: Refusal::Ask { .. }, .. }) = taken {

@@ -251,6 +251,9 @@ impl Operation {
         for _ in 0..ASKS_MAX {
             let is_first = plan.session.spend.is_unheard_of();
             let is_answered = self.engine.sharing.more(self.engine.clock.now(), is_first).await;
+            if !is_answered {
+                plan.session.spend.advance(self.engine.sharing.replicas());
+            }
             // Others who came meanwhile may have taken what was fetched for this one.
             if !is_answered || !self.recovery.lacks(&self.world, self.engine.clock.now()) {
                 return;

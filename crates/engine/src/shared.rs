@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A round every tenth of a second, or as soon as somebody lacks something: what changed here is said,
-//! what changed elsewhere is heard, slices of rate limits and parts of budgets are fetched and given
+//! what changed elsewhere is heard, parts of rate limits and parts of budgets are fetched and given
 //! back. Only who finds nothing left at hand waits for a round, for milliseconds, and not at all while
 //! the shared state is away or slow.
 
@@ -31,9 +31,8 @@ use crate::Engine;
 /// How long a request may wait for a round.
 const BUDGET: Duration = Duration::from_millis(5);
 
-/// How long the first request of an agent or a session may, of whose limit nothing is known here: until the round
-/// under way and the next one are answered, or given up.
-const FIRST_BUDGET: Duration = Duration::from_secs(1);
+/// How long the first request of an agent or a session may, of whose limit nothing is known here.
+const FIRST_BUDGET: Duration = Duration::from_millis(20);
 
 /// Sessions whose budgets are compared; more than these keep to what they have.
 const SESSIONS_MAX: usize = 10_000;
@@ -126,7 +125,7 @@ impl Sharing {
             return;
         }
         if !self.is_up() {
-            session.spend.on_its_own(self.notes.replicas.load(Ordering::Relaxed));
+            session.spend.on_its_own(self.replicas());
             return;
         }
         let mut sessions = self.notes.sessions();
@@ -137,8 +136,13 @@ impl Sharing {
         }
     }
 
+    /// How many replicas there are, as far as is known.
+    pub(crate) fn replicas(&self) -> u32 {
+        self.notes.replicas.load(Ordering::Relaxed)
+    }
+
     /// Asks for more of what is lacking, and waits for the answer for a moment; whether there was one. Who asks for
-    /// the first time has nothing to go by: it waits until it is known that nobody answers.
+    /// the first time has nothing to go by, and waits a little longer.
     pub(crate) async fn more(&self, now: Instant, is_first: bool) -> bool {
         let notes = &*self.notes;
         let under_way = Instant::from_nanos(notes.under_way.load(Ordering::Relaxed));
@@ -183,14 +187,14 @@ impl Sharing {
                 "steadfast_shared_replicas",
                 "gauge",
                 "Replicas that share, this one included, when it was last told.",
-                notes.replicas.load(Ordering::Relaxed).into(),
+                self.replicas().into(),
             ),
             ("steadfast_shared_rounds_total", "counter", "Rounds with the shared state.", count(&notes.begun)),
             ("steadfast_shared_failures_total", "counter", "Rounds that were not answered.", count(&notes.failed)),
             (
                 "steadfast_shared_waits_total",
                 "counter",
-                "Requests that waited for a round, 5 ms at most.",
+                "Requests that waited for a round, 5 ms at most, the first of an agent or session 20.",
                 count(&notes.waited),
             ),
             (

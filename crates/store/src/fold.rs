@@ -117,9 +117,9 @@ impl Folding {
         }
     }
 
-    /// The lines of a request that is not over.
-    pub(crate) fn lines(&self, request: &str) -> Option<&str> {
-        self.open.get(request).map(|draft| draft.records.as_str())
+    /// A request that is not over.
+    pub(crate) fn open(&self, request: &str) -> Option<&Draft> {
+        self.open.get(request)
     }
 
     /// How many requests are not over.

@@ -191,17 +191,18 @@ impl Shared {
         lock(&self.folded).folding.number(opening);
     }
 
-    /// What is known of a request and has not been written.
-    pub(crate) fn waiting(&self, request: &str) -> Option<String> {
+    /// What is known of a request and has not been written, and the row it is for.
+    pub(crate) fn waiting(&self, request: &str) -> Option<(i64, String)> {
         self.fold(crate::now());
         let folded = lock(&self.folded);
-        if let Some(lines) = folded.folding.lines(request) {
-            return Some(lines.to_owned());
-        }
-        folded.waiting.iter().rev().find_map(|item| match item {
-            Item::Request(draft) if *draft.request == *request => Some(draft.records.clone()),
-            _ => None,
-        })
+        let done = || {
+            folded.waiting.iter().rev().find_map(|item| match item {
+                Item::Request(draft) if *draft.request == *request => Some(&**draft),
+                _ => None,
+            })
+        };
+        let draft = folded.folding.open(request).or_else(done)?;
+        Some((draft.id, draft.records.clone()))
     }
 
     /// Some of what waited is being written at this moment, and to be seen neither here nor there.

@@ -448,11 +448,27 @@ fn an_agent_that_is_new_to_replicas_that_share_is_asked_for() {
     rates.share(2);
     let refused = rates.take("a", at(0)).map_err(|refused| refused.refusal);
     assert_eq!(refused, Err(Refusal::Ask { is_first: true }));
-    assert!(rates.take_unasked("a", at(0)).is_err(), "nobody knows what others have started");
+    assert!(rates.take_unasked("a", at(0)).is_ok(), "nobody waits long for an answer");
     rates.agents()[0].1.on_its_own(at(1));
-    assert_eq!((0..9).filter(|_| rates.take("a", at(2)).is_ok()).count(), 2, "half of it, should nobody answer");
+    assert_eq!((0..9).filter(|_| rates.take("a", at(2)).is_ok()).count(), 1, "half of it, should nobody answer");
     rates.on_its_own();
     assert_eq!((0..9).filter(|_| rates.take("b", at(0)).is_ok()).count(), 2);
+}
+
+#[test]
+fn what_was_started_before_the_first_answer_is_told_and_counts() {
+    let rates = Rates::per_minute(None, Some(9));
+    rates.share(3);
+    assert_eq!((0..9).filter(|_| rates.take_unasked("a", at(0)).is_ok()).count(), 3, "its share, and no more");
+    let limit = &rates.agents()[0].1;
+    let report = limit.report(at(1)).unwrap();
+    assert_eq!((report.used, report.held), (3, 0));
+    // One that started while the answer was under way is taken from what it brings.
+    limit.give_back(at(0), at(1));
+    assert!(rates.take_unasked("a", at(1)).is_ok());
+    limit.told(&Report { used: 2, ..report }, &slice(4, 0), at(1), at(2));
+    assert_eq!((0..9).filter(|_| rates.take_unasked("a", at(2)).is_ok()).count(), 3);
+    assert!(limit.report(at(3)).is_some_and(|report| report.used == 4 && report.held == 0));
 }
 
 #[test]

@@ -196,6 +196,20 @@ fn a_replica_that_has_nothing_asks_and_gets() {
 }
 
 #[test]
+fn who_is_not_answered_the_first_time_has_an_equal_part_until_it_is() {
+    let budget = SpendBudget::new(Some(100));
+    budget.share();
+    assert!(!budget.reserve(1));
+    budget.advance(4);
+    assert!(budget.reserve(25) && !budget.reserve(1));
+    let report = budget.report(false).unwrap();
+    assert_eq!((report.committed_usd_micros, report.allotted_usd_micros), (25, 25), "what it took is told");
+    budget.told(&report, &Allotment { allotted_usd_micros: 30, others_usd_micros: 60 });
+    budget.advance(1);
+    assert!(budget.reserve(5) && !budget.reserve(1), "who was told of its part has that");
+}
+
+#[test]
 fn what_others_may_have_been_given_is_not_spent_when_nobody_answers() {
     let budget = SpendBudget::new(Some(100));
     let report = budget.report(false).unwrap();

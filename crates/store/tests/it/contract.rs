@@ -87,6 +87,29 @@ async fn a_request_that_recovered_is_listed_counted_and_told_in_full(store: Stor
     assert_eq!(analytics.recovery.mean_time_ms, Some(1100.0));
 }
 
+async fn every_run_of_a_task_is_a_row_and_all_of_them_are_its_story(store: Store) {
+    let run = |time| Story::of("task_1", "acme", time).session("task_1").attempt("claude");
+    let first = run(NOON).fails(FailureKind::Overloaded, "overloaded").gives_up();
+    let second = run(NOON + 60_000).served();
+    feed(&store, first.clone()).await;
+    feed(&store, second.clone()).await;
+
+    let page = store.requests(Filter::default(), Paging::default()).await.unwrap();
+    let [newest, oldest] = &page.items[..] else { panic!("{page:?}") };
+    assert_eq!((newest.request.as_str(), oldest.request.as_str()), ("task_1", "task_1"));
+    assert_eq!(store.records_of(oldest).await.unwrap(), first);
+    assert_eq!(store.records_of(newest).await.unwrap(), second);
+    assert_eq!(store.records("task_1").await.unwrap(), [first.clone(), second.clone()].concat());
+
+    // One that is under way comes after them, whether or not it was written as far as it is known.
+    let third = run(NOON + 120_000).attempt("gpt").served();
+    let (begun, over) = third.split_at(2);
+    store.feed(&Arc::from(begun.to_vec()));
+    assert_eq!(store.records("task_1").await.unwrap(), [&first[..], &second, begun].concat());
+    feed(&store, over.to_vec()).await;
+    assert_eq!(store.records("task_1").await.unwrap(), [&first[..], &second, &third].concat());
+}
+
 async fn a_document_is_not_overwritten_by_somebody_who_did_not_read_it(store: Store) {
     let first = store.put("policy", "global", serde_json::json!({"a": 1}), Expected::Nothing).await.unwrap();
     assert_eq!(first.version, 1);
