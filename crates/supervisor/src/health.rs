@@ -188,3 +188,21 @@ impl Asked {
         well
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_that_does_not_recover_is_waited_for_for_a_minute() {
+        // Nobody listens there any more.
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let healths = Healths::new(Clock::start());
+        let began = Instant::now();
+        assert!(!healths.ready("mine", Some(&format!("http://{address}/health"))).await);
+        let waited = began.elapsed();
+        assert!((RECOVERY_MAX..RECOVERY_MAX * 2).contains(&waited), "{waited:?}");
+        let [status] = &healths.status()[..] else { panic!("one address was asked") };
+        assert!(!status.healthy && status.pings > 1, "{status:?}");
+    }
+}
