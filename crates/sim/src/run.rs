@@ -29,7 +29,7 @@ use crate::rare::Rare;
 use crate::scenario::{Arrivals, Scenario};
 use crate::stage::Stage;
 use crate::stats::Stats;
-use crate::watch::{Broken, Checked, Watch, broken, cost};
+use crate::watch::{Broken, Checked, Reach, Watch, broken, cost};
 
 /// One run: what happens, under which policy, from which seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -324,7 +324,8 @@ impl<'a> Driver<'a> {
             }
             let mut action = op.recovery.next(&self.stage.world, now);
             self.plant(|plant, stage| plant.in_action(&mut action, &op, stage, now));
-            self.watch.touched(&self.stage.world, self.stage.routes[op.way].endpoints, op.id, now)?;
+            let endpoints = self.stage.routes[op.way].endpoints;
+            self.watch.touched(&self.stage.world, Reach { own: endpoints, permitted: endpoints }, op.id, now)?;
             self.note_changes(now);
             op.turn = op.turn.wrapping_add(1);
             let at = OpRef { slot, turn: op.turn };

@@ -85,6 +85,15 @@ struct ProjectBook {
     refunds: u64,
 }
 
+/// What a step of a request may reach, a bit for each endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// Those it is about.
+    pub(crate) own: u64,
+    /// Of them, those whose breakers may change.
+    pub(crate) permitted: u64,
+}
+
 /// What the watch saw of a probe that was admitted or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProbeEnd {
@@ -115,8 +124,8 @@ impl Watch {
         }
     }
 
-    /// (B1 B4 B9) Only breakers in `permitted` may have changed, and only in legal ways.
-    pub(crate) fn touched(&mut self, world: &World, permitted: u64, request: u64, now: Instant) -> Checked {
+    /// (B1 B4 B9) Only breakers within reach may have changed, and only in legal ways.
+    pub(crate) fn touched(&mut self, world: &World, reach: Reach, request: u64, now: Instant) -> Checked {
         for (id, endpoint) in world.endpoints() {
             let index = usize::from(id.0);
             let book = &mut self.endpoints[index];
@@ -124,9 +133,10 @@ impl Watch {
             if fingerprint == book.fingerprint {
                 continue;
             }
-            if permitted & 1 << index == 0 {
-                let detail = format!("the breaker of {} changed", endpoint.name);
-                return broken(Invariant::CountsNowhere, detail, request, now);
+            if reach.permitted & 1 << index == 0 {
+                let is_own = reach.own & 1 << index != 0;
+                let invariant = if is_own { Invariant::CountsNowhere } else { Invariant::KeysIsolated };
+                return broken(invariant, format!("the breaker of {} changed", endpoint.name), request, now);
             }
             book.fingerprint = fingerprint;
             let (state, generation) = (endpoint.breaker.state(now), endpoint.breaker.generation());
@@ -232,7 +242,7 @@ impl Watch {
     }
 
     /// Which breakers the end of an attempt may change, before it is reported.
-    pub(crate) fn may_change(&self, running: &Running, health: Health, now: Instant) -> (u64, ProbeEnd) {
+    pub(crate) fn may_change(&self, running: &Running, health: Health, now: Instant) -> (Reach, ProbeEnd) {
         let index = usize::from(running.target.endpoint.0);
         let book = &self.endpoints[index];
         let straggler = running.generation != book.generation;
@@ -247,7 +257,7 @@ impl Watch {
             _ if straggler || end == ProbeEnd::LeaseOver && health != Health::Success => false,
             _ => running.probe || health != Health::Neutral,
         };
-        (u64::from(counts) << index, end)
+        (Reach { own: 1 << index, permitted: u64::from(counts) << index }, end)
     }
 
     /// Whether a result comes from before a trip.

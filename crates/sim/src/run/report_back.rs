@@ -16,7 +16,7 @@ use crate::op::{Account, Op, Running};
 use crate::plant::Plant;
 use crate::provider::Reply;
 use crate::rare::Rare;
-use crate::watch::{Checked, ProbeEnd, broken, cost};
+use crate::watch::{Checked, ProbeEnd, Reach, broken, cost};
 
 /// An attempt the driver gave up on.
 pub(super) fn timed_out(after: Duration) -> Reply {
@@ -34,7 +34,7 @@ impl Driver<'_> {
         }
         let failure = running.reply.failure.take();
         let health = failure.as_ref().map_or(Health::Success, |failure| failure.kind.endpoint_outcome());
-        let (may_change, probe) = self.watch.may_change(&running, health, now);
+        let (reach, probe) = self.watch.may_change(&running, health, now);
         if probe == ProbeEnd::LeaseOver {
             self.stats.rare.hit(Rare::ProbeLost);
         }
@@ -50,7 +50,7 @@ impl Driver<'_> {
                 op.recovery.succeeded(usage, &self.stage.world, now);
                 self.plant(|plant, stage| plant.in_success(&op, &running, stage, now));
                 self.watch.succeeded(&op, &running);
-                self.reported(&op, &running, spent, may_change, now)?;
+                self.reported(&op, &running, spent, reach, now)?;
                 if let Some(log) = &mut self.log {
                     let names = Names { route: &self.stage.routes[op.way].route, world: &self.stage.world };
                     log.success(&op, &running, &names, now);
@@ -66,7 +66,7 @@ impl Driver<'_> {
                 }
                 let decision = op.recovery.failed(failure.clone(), usage, &self.stage.world, now);
                 self.plant(|plant, stage| plant.in_failure(&running, stage, now));
-                self.reported(&op, &running, spent, may_change, now)?;
+                self.reported(&op, &running, spent, reach, now)?;
                 self.decided(&mut op, Some((&failure, &running)), decision, now)?;
             }
         }
@@ -75,10 +75,10 @@ impl Driver<'_> {
 
     /// What every report must have left behind: money settled, and only the endpoint it came from
     /// changed.
-    fn reported(&mut self, op: &Op, running: &Running, spent: u64, may_change: u64, now: Instant) -> Checked {
+    fn reported(&mut self, op: &Op, running: &Running, spent: u64, reach: Reach, now: Instant) -> Checked {
         let project = &self.stage.projects[op.project];
         self.watch.settled(op.account(), running.held_usd_micros, spent, project, now)?;
-        self.watch.touched(&self.stage.world, may_change, op.id, now)?;
+        self.watch.touched(&self.stage.world, reach, op.id, now)?;
         self.note_changes(now);
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Driver<'_> {
     pub(super) fn leave(&mut self, slot: u32, now: Instant) -> Checked {
         let Some(mut op) = self.ops[slot as usize].take() else { return Ok(()) };
         let running = if self.setup.plant == Some(Plant::LeavesItRunning) { None } else { op.running.take() };
-        let may_change = running.as_ref().map_or(0, |running| {
+        let reach = running.as_ref().map_or_else(Reach::default, |running| {
             if running.probe {
                 self.stats.rare.hit(Rare::ProbeCancelled);
             }
@@ -162,7 +162,7 @@ impl Driver<'_> {
             }
             self.watch.settled(op.account(), running.held_usd_micros, 0, &self.stage.projects[op.project], now)?;
         }
-        self.watch.touched(&self.stage.world, may_change, op.id, now)?;
+        self.watch.touched(&self.stage.world, reach, op.id, now)?;
         op.turn = op.turn.wrapping_add(1);
         self.step(slot, op, now)
     }

@@ -12,7 +12,7 @@ const SEED: u64 = 3;
 
 /// The bug, where it shows itself, and what it breaks.
 const BUGS: &[(Plant, &str, &str, Invariant)] = &[
-    (Plant::WrongEndpoint, "transient", "default", Invariant::CountsNowhere),
+    (Plant::WrongEndpoint, "transient", "default", Invariant::KeysIsolated),
     (Plant::StragglerCounts, "outage", "default", Invariant::CountsNowhere),
     (Plant::ClosesUncooled, "outage", "default", Invariant::LegalTransitions),
     (Plant::OpenAdmits, "primary_down", "default", Invariant::OpenAdmitsNothing),
