@@ -3,6 +3,56 @@
 use super::*;
 
 #[test]
+fn default_takes_the_first_step_of_each_kind() {
+    let elsewhere = "fallback to sonnet@two: next target of the chain";
+    let here = "retry in 250ms: retry 1 of 2";
+    let steps = [
+        ("rate_limit", "retry in 1s: retry 1 of 2"),
+        ("overloaded", "retry in 1s: retry 1 of 2"),
+        ("server_error", here),
+        ("network_transient", here),
+        ("stream_interrupted", here),
+        ("unknown", here),
+        ("process_died", "retry in 1s: retry 1 of 1"),
+        ("bad_output", "retry in 250ms: retry 1 of 1"),
+        ("timeout", elsewhere),
+        ("quota_exhausted", elsewhere),
+        ("context_limit", elsewhere),
+        ("content_filter", elsewhere),
+        ("model_unavailable", elsewhere),
+        ("auth_error", elsewhere),
+        ("network_permanent", elsewhere),
+        ("invalid_request", "give_up: it would fail again"),
+        ("state_lost", "repair"),
+    ];
+    for (kind, step) in steps {
+        first_step("default", Face::TASK, kind, &format!("{kind}: {step}"));
+    }
+}
+
+#[test]
+fn default_retries_twice_here_then_goes_elsewhere() {
+    check(&Script::new("default").play("500; 500; 500; 200"), "");
+    check(&Script::new("default").play("429; 429; 429; 200"), "");
+}
+
+#[test]
+fn default_goes_elsewhere_after_a_timeout_and_retries_where_nothing_else_is_left() {
+    check(&Script::new("default").chain(&["sonnet"]).play("timeout; timeout; timeout; timeout"), "");
+}
+
+#[test]
+fn default_restarts_a_task_whose_process_keeps_dying() {
+    check(&Script::new("default").face(Face::TASK).chain(&["sonnet"]).play("process_died; process_died; process_died; 200"), "");
+}
+
+#[test]
+fn default_repairs_what_is_gone_twice_and_asks_a_bad_answer_again_once() {
+    check(&Script::new("default").face(Face::TASK).play("state_lost; repaired; state_lost; repaired; state_lost"), "");
+    check(&Script::new("default").play("bad_output; bad_output; 200"), "");
+}
+
+#[test]
 fn hardened_retries_the_network_five_times_then_restarts() {
     let mut script = Script::new("hardened").face(Face::TASK);
     let told = script.play("network_transient; timeout; 502");
