@@ -7,13 +7,11 @@ use std::sync::Arc;
 
 use steadfast_core::kind::FailureKind;
 
-use crate::db::{Database, Durability, Tx, Value, args};
+use crate::db::{Database, Durability, Tx, args};
 use crate::error::Error;
 use crate::fold::{Draft, Item};
+use crate::insert::Insert;
 use crate::rollup::{Dimension, Key, Known, Measures, Share, Sums};
-
-/// Rows of one statement: enough that its price is shared, few enough that both databases take the values.
-const ROWS_MAX: usize = 32;
 
 const REQUEST_COLUMNS: &[&str] = &[
     "id",
@@ -79,14 +77,6 @@ const SESSION_SUMS: &[&str] = &[
     "usd_micros",
     "failed_usd_micros",
 ];
-
-/// Rows for a table. What stands before them and after them is the same for any number of rows.
-struct Insert {
-    table: &'static str,
-    columns: Vec<&'static str>,
-    rows: Vec<Vec<Value>>,
-    on_conflict: String,
-}
 
 /// What a batch is called, so that the database knows it again: sums must not be added twice.
 #[derive(Clone, Copy, Debug)]
@@ -290,51 +280,6 @@ fn rollups(rows: Vec<(Key, Measures)>) -> Insert {
         values
     });
     Insert::new("rollups", &columns, values, update.trim_end_matches(", "))
-}
-
-impl Insert {
-    fn new(
-        table: &'static str,
-        columns: &[&'static str],
-        rows: impl Iterator<Item = Vec<Value>>,
-        on_conflict: &str,
-    ) -> Self {
-        Self { table, columns: columns.to_vec(), rows: rows.collect(), on_conflict: on_conflict.to_owned() }
-    }
-
-    /// Writes the rows, many to a statement. Their numbers are powers of two, so that there are few statements
-    /// to prepare.
-    async fn write(self, tx: &mut Tx<'_>) -> Result<(), Error> {
-        let place = tx.pick("?", "$");
-        let mut rows = self.rows;
-        while !rows.is_empty() {
-            let count = ROWS_MAX.min(1 << rows.len().ilog2());
-            let rest = rows.split_off(count);
-            let sql = text(self.table, &self.columns, count, &self.on_conflict, place);
-            tx.execute(sql, rows.into_iter().flatten().collect()).await?;
-            rows = rest;
-        }
-        Ok(())
-    }
-}
-
-/// The statement. SQLite finds a `$1` by walking through all that have a name, so a thousand of them take a
-/// million steps; a bare `?` has none.
-fn text(table: &str, columns: &[&str], rows: usize, on_conflict: &str, place: &str) -> String {
-    let mut sql = format!("INSERT INTO {table} ({}) VALUES ", columns.join(", "));
-    for row in 0..rows {
-        sql.push_str(if row == 0 { "(" } else { ", (" });
-        for column in 0..columns.len() {
-            sql.push_str(if column == 0 { "" } else { ", " });
-            sql.push_str(place);
-            if place == "$" {
-                let _ = write!(sql, "{}", row * columns.len() + column + 1);
-            }
-        }
-        sql.push(')');
-    }
-    let _ = write!(sql, " ON CONFLICT {on_conflict}");
-    sql
 }
 
 /// Learns which values have a sum of their own already.

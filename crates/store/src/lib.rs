@@ -29,6 +29,7 @@ mod escalations;
 pub mod export;
 mod fold;
 mod id;
+mod insert;
 mod intake;
 mod migrate;
 mod page;

@@ -20,6 +20,7 @@ use serde_json::Value as Json;
 use crate::Store;
 use crate::db::{Database, Durability, Row, Tx, Value, args};
 use crate::error::Error;
+use crate::insert::Insert;
 use crate::page::{Conditions, Cursor, Page, Paging};
 
 /// How many tasks may wait or run; more are refused.
@@ -299,6 +300,12 @@ impl Store {
     }
 }
 
+/// What is written of a new task.
+const NEW_COLUMNS: &[&str] = &[
+    "id", "label", "project", "state", "due", "created", "updated", "token", "crashes", "attempts", "restarts", "model",
+    "spec", "memory",
+];
+
 async fn add(db: &Database, tasks: Vec<NewTask>) -> Result<Result<usize, u64>, Error> {
     let mut tx = db.begin(Durability::Power).await?;
     let counted = tx.row("SELECT count(*) AS number FROM tasks WHERE state IN ('waiting', 'running')", args![]).await?;
@@ -308,14 +315,12 @@ async fn add(db: &Database, tasks: Vec<NewTask>) -> Result<Result<usize, u64>, E
         return Ok(Err(waiting));
     }
     let now = now(&mut tx).await?;
-    let mut added = 0;
-    for task in tasks {
-        let sql = "INSERT INTO tasks (id, label, project, state, due, created, updated, token, crashes, attempts, restarts, \
-                   model, spec, memory) VALUES ($1, $2, $3, 'waiting', $4, $5, $5, 0, 0, 0, 0, $6, $7, '{}') \
-                   ON CONFLICT (id) DO NOTHING";
+    let rows = tasks.into_iter().map(|task| {
+        let none = 0_i64;
         let NewTask { id, label, project, model, due, spec } = task;
-        added += tx.execute(sql, args![id, label, project, due.max(now), now, model, spec.to_string()]).await?;
-    }
+        args![id, label, project, "waiting", due.max(now), now, now, none, none, none, none, model, spec.to_string(), "{}"]
+    });
+    let added = Insert::new("tasks", NEW_COLUMNS, rows, "(id) DO NOTHING").write(&mut tx).await?;
     tx.commit().await?;
     Ok(Ok(usize::try_from(added).unwrap_or(usize::MAX)))
 }
