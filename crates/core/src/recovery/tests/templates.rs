@@ -17,13 +17,13 @@ fn default_takes_the_first_step_of_each_kind() {
         ("bad_output", "retry in 250ms: retry 1 of 1"),
         ("timeout", elsewhere),
         ("quota_exhausted", elsewhere),
-        ("context_limit", elsewhere),
-        ("content_filter", elsewhere),
+        ("context_limit", "fallback to gpt@four: next target of the chain"),
+        ("content_filter", "fallback to haiku@three: next target of the chain"),
         ("model_unavailable", elsewhere),
         ("auth_error", elsewhere),
         ("network_permanent", elsewhere),
-        ("invalid_request", "give_up: it would fail again"),
-        ("state_lost", "repair"),
+        ("invalid_request", "give_up: the policy gives up on this"),
+        ("state_lost", "repair: what the call needs is brought back first"),
     ];
     for (kind, step) in steps {
         first_step("default", Face::TASK, kind, &format!("{kind}: {step}"));
@@ -32,24 +32,89 @@ fn default_takes_the_first_step_of_each_kind() {
 
 #[test]
 fn default_retries_twice_here_then_goes_elsewhere() {
-    check(&Script::new("default").play("500; 500; 500; 200"), "");
-    check(&Script::new("default").play("429; 429; 429; 200"), "");
+    check(
+        &Script::new("default").play("500; 500; 500; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s server_error: retry in 250ms: retry 1 of 2
+         0s attempt 2 sonnet@one (retry)
+         0s server_error: retry in 500ms: retry 2 of 2
+         0s attempt 3 sonnet@one (retry)
+         0s server_error: fallback to sonnet@two: next target of the chain [the step is used up]
+         0s attempt 4 sonnet@two (fallback)
+         0s succeeded with sonnet@two",
+    );
+    check(
+        &Script::new("default").play("429; 429; 429; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s rate_limit: retry in 1s: retry 1 of 2
+         1s attempt 2 sonnet@one (retry)
+         1s rate_limit: retry in 2s: retry 2 of 2
+         3s attempt 3 sonnet@one (retry)
+         3s rate_limit: fallback to sonnet@two: next target of the chain [the step is used up]
+         3s attempt 4 sonnet@two (fallback)
+         3s succeeded with sonnet@two",
+    );
 }
 
 #[test]
 fn default_goes_elsewhere_after_a_timeout_and_retries_where_nothing_else_is_left() {
-    check(&Script::new("default").chain(&["sonnet"]).play("timeout; timeout; timeout; timeout"), "");
+    check(
+        &Script::new("default").chain(&["sonnet"]).play("timeout; timeout; timeout; timeout"),
+        "0s attempt 1 sonnet@one (first)
+         0s timeout: fallback to sonnet@two: next target of the chain
+         0s attempt 2 sonnet@two (fallback)
+         0s timeout: retry in 250ms: retry 1 of 2 [the chain ends here]
+         0s attempt 3 sonnet@two (retry)
+         0s timeout: retry in 500ms: retry 2 of 2
+         0s attempt 4 sonnet@two (retry)
+         0s timeout: give_up: no step of the policy is left [the step cannot be taken here]
+         0s gave up: no step of the policy is left",
+    );
 }
 
 #[test]
 fn default_restarts_a_task_whose_process_keeps_dying() {
-    check(&Script::new("default").face(Face::TASK).chain(&["sonnet"]).play("process_died; process_died; process_died; 200"), "");
+    let told = Script::new("default").face(Face::TASK).chain(&["sonnet"]).play(&"process_died;".repeat(5));
+    check(
+        &told,
+        "0s attempt 1 sonnet@one (first)
+         0s process_died: retry in 1s: retry 1 of 1
+         1s attempt 2 sonnet@one (retry)
+         1s process_died: fallback to sonnet@two: next target of the chain [the step is used up]
+         1s attempt 3 sonnet@two (fallback)
+         1s process_died: retry in 1s: retry 1 of 1
+         2s attempt 4 sonnet@two (retry)
+         2s process_died: restart in 60s: restart 1 of 3 [the chain ends here]
+         2s restart due
+         62s attempt 1 sonnet@one (retry)
+         62s process_died: retry in 1s: retry 1 of 1
+         63s attempt 2 sonnet@one (retry)",
+    );
 }
 
 #[test]
 fn default_repairs_what_is_gone_twice_and_asks_a_bad_answer_again_once() {
-    check(&Script::new("default").face(Face::TASK).play("state_lost; repaired; state_lost; repaired; state_lost"), "");
-    check(&Script::new("default").play("bad_output; bad_output; 200"), "");
+    check(
+        &Script::new("default").face(Face::TASK).play("state_lost; repaired; state_lost; repaired; state_lost"),
+        "0s attempt 1 sonnet@one (first)
+         0s state_lost: repair: what the call needs is brought back first
+         0s repairing
+         0s attempt 2 sonnet@one (retry)
+         0s state_lost: repair: what the call needs is brought back first
+         0s repairing
+         0s attempt 3 sonnet@one (retry)
+         0s state_lost: give_up: the policy gives up on this [the step is used up]
+         0s gave up: the policy gives up on this",
+    );
+    check(
+        &Script::new("default").play("bad_output; bad_output; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s bad_output: retry in 250ms: retry 1 of 1
+         0s attempt 2 sonnet@one with context (retry)
+         0s bad_output: fallback to sonnet@two: next target of the chain [the step is used up]
+         0s attempt 3 sonnet@two (fallback)
+         0s succeeded with sonnet@two",
+    );
 }
 
 #[test]
