@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use steadfast_core::kind::FailureKind;
 
-use crate::db::{Database, Durability, Tx, args};
+use crate::db::{Database, Durability, Tx, Value, args};
 use crate::error::Error;
 use crate::fold::{Draft, Item};
 use crate::insert::Insert;
