@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{HOST, HeaderName, ORIGIN};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Either};
 use hyper::body::{Body as _, Incoming};
 use steadfast_api::{Door, is_loopback};
@@ -97,7 +97,7 @@ async fn read(
     refuse_strangers(&headers, door)?;
     refuse_large(&headers, &parts.uri)?;
     let client = caller::client(&headers, &path, &prefix, &snapshot)?;
-    let caller = caller::identify(&mut headers, parts.uri.query(), &prefix, &client, &snapshot, door)?;
+    let mut caller = caller::identify(&mut headers, parts.uri.query(), &prefix, &client, &snapshot, door)?;
     let wishes = caller::wishes(&headers)?;
     let body = collect(body, settings.body_bytes_max, settings.body_idle).await?;
     let asked = Asked { method: parts.method.as_str(), path: &path, query: parts.uri.query() };
@@ -110,6 +110,8 @@ async fn read(
     let session = caller::session(&headers, &prefix, &client, &envelope);
     let agent = caller::agent(&headers, &prefix, &client);
     clean(&mut headers);
+    own(&mut headers);
+    own(&mut caller.credential);
     Ok(Call {
         id: Arc::clone(id),
         method: parts.method,
@@ -190,7 +192,17 @@ fn clean(headers: &mut HeaderMap) {
     }
 }
 
-/// The whole body, within limits.
+/// Takes the values out of the buffer that the connection reads into, for the same reason as the body.
+fn own(headers: &mut HeaderMap) {
+    for value in headers.values_mut() {
+        let Ok(mut copy) = HeaderValue::from_bytes(value.as_bytes()) else { continue };
+        copy.set_sensitive(value.is_sensitive());
+        *value = copy;
+    }
+}
+
+/// The whole body, within limits. It is a copy: what hyper hands out is a piece of the buffer it reads into, and as long as
+/// somebody holds that, the connection needs another one.
 async fn collect(mut body: Incoming, bytes_max: usize, idle: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         let message = format!("the request body is larger than {} MiB", bytes_max / (1024 * 1024));
@@ -210,7 +222,7 @@ async fn collect(mut body: Incoming, bytes_max: usize, idle: Duration) -> Result
         let frame = frame.map_err(|_| Refusal::bad_request("the request body broke off"))?;
         let Ok(data) = frame.into_data() else { continue };
         if whole.is_empty() && body.is_end_stream() && data.len() <= bytes_max {
-            return Ok(data);
+            return Ok(Bytes::copy_from_slice(&data));
         }
         if whole.len() + data.len() > bytes_max {
             return Err(too_large());
@@ -222,8 +234,6 @@ async fn collect(mut body: Incoming, bytes_max: usize, idle: Duration) -> Result
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[test]

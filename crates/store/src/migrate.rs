@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_tasks.sql"),
     include_str!("../migrations/0003_writers.sql"),
     include_str!("../migrations/0004_old_sums.sql"),
+    include_str!("../migrations/0005_next_tasks.sql"),
 ];
 
 /// Any number that nobody else locks.

@@ -302,8 +302,8 @@ impl Store {
 
 /// What is written of a new task.
 const NEW_COLUMNS: &[&str] = &[
-    "id", "label", "project", "state", "due", "created", "updated", "token", "crashes", "attempts", "restarts", "model",
-    "spec", "memory",
+    "id", "label", "project", "state", "due", "created", "updated", "token", "crashes", "attempts", "restarts",
+    "model", "spec", "memory",
 ];
 
 async fn add(db: &Database, tasks: Vec<NewTask>) -> Result<Result<usize, u64>, Error> {
@@ -318,7 +318,22 @@ async fn add(db: &Database, tasks: Vec<NewTask>) -> Result<Result<usize, u64>, E
     let rows = tasks.into_iter().map(|task| {
         let none = 0_i64;
         let NewTask { id, label, project, model, due, spec } = task;
-        args![id, label, project, "waiting", due.max(now), now, now, none, none, none, none, model, spec.to_string(), "{}"]
+        args![
+            id,
+            label,
+            project,
+            "waiting",
+            due.max(now),
+            now,
+            now,
+            none,
+            none,
+            none,
+            none,
+            model,
+            spec.to_string(),
+            "{}"
+        ]
     });
     let added = Insert::new("tasks", NEW_COLUMNS, rows, "(id) DO NOTHING").write(&mut tx).await?;
     tx.commit().await?;
