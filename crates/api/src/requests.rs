@@ -13,7 +13,7 @@ use crate::page::{Listed, paging};
 use crate::problem::{Params, Problem, Segment};
 use crate::record::{RecordView, Target};
 use crate::story::Story;
-use crate::time::{iso, iso_ms, millis};
+use crate::time::{iso, iso_ms, millis, parse};
 
 /// One request and everything that was decided about it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -189,16 +189,34 @@ pub(crate) async fn list(
     Ok(Json(Listed::of(page, RequestView::of)))
 }
 
+/// Which run of a task.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RunQuery {
+    /// Of a task that ran more than once, the run that began then (RFC 3339); the last one where nobody says.
+    #[param(format = DateTime)]
+    started: Option<String>,
+}
+
 /// The whole story of one request: every attempt, failure, decision and wait.
 #[utoipa::path(get, path = "/api/requests/{id}", tag = "requests",
-    params(("id" = String, Path, description = "its id: the header `x-steadfast-request` of its answer")),
+    params(("id" = String, Path, description = "its id: the header `x-steadfast-request` of its answer"), RunQuery),
     responses((status = 200, body = RequestStory)))]
 pub(crate) async fn one(
     State(control): State<Control>,
     caller: Caller,
     Segment(id): Segment<String>,
+    Params(asked): Params<RunQuery>,
 ) -> Result<Json<RequestStory>, Problem> {
-    let records = control.store().records(&id).await;
+    let records = match asked.started.as_deref() {
+        None => control.store().records(&id).await,
+        Some(text) => {
+            let started =
+                parse(text).ok_or_else(|| Problem::invalid("started", "a moment such as 2026-11-17T09:00:00Z"))?;
+            control.store().records_of_run(&id, started.as_millis()).await
+        }
+    };
     let records = match records.map_err(|error| Problem::of_store(&error)) {
         Ok(records) if !records.is_empty() => records,
         // Not stored yet, or the store is away: what is in memory can be told all the same.

@@ -298,7 +298,11 @@ async fn within(
     let page = control.store().requests(filter, paging).await.map_err(|error| Problem::of_store(&error))?;
     let mut requests = Vec::new();
     for request in page.items {
-        let records = control.store().records_of(&request).await.map_err(|error| Problem::of_store(&error))?;
+        let records = control
+            .store()
+            .records_of_run(&request.request, request.started)
+            .await
+            .map_err(|error| Problem::of_store(&error))?;
         let told = records.into_iter().filter(|record| record.event != Event::Alert);
         requests.push((request.request, told.collect()));
     }

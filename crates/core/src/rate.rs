@@ -6,7 +6,7 @@
 //!
 //! Where replicas share a limit, each holds a part of it (`Source::Leased`) and starts nothing beyond
 //! that, however long an answer takes: what it holds is counted as used by whoever hands it out, until
-//! the replica has said that it holds less. Whoever compares the books calls [`RateLimit::report`] and
+//! the replica has said that it holds less. Only one that was never answered has its share unasked. Whoever compares the books calls [`RateLimit::report`] and
 //! [`RateLimit::told`]; while nobody does, a replica has what it held, and a minute later its share.
 
 mod rates;
@@ -200,8 +200,10 @@ impl RateLimit {
             Ok(standing) => Ok(standing),
             Err(Refusal::Reached(standing)) => Err(standing),
             Err(Refusal::Ask { is_first: true }) if state.ring.total < state.share(self.limit) => {
+                // It does not wait any longer.
+                state.short = state.short.saturating_sub(1);
                 state.started();
-                Ok(state.standing(self.limit, now))
+                Ok(state.own_standing(self.limit, now))
             }
             Err(Refusal::Ask { .. }) => Err(state.refused(self.limit, now)),
         }

@@ -3,7 +3,7 @@
 //! Parallel callers see each other's reservations, so together they cannot overrun a limit that
 //! each alone would keep. Where replicas share a budget, each has a part of it allotted (`Share`) and
 //! commits no more than that, however long an answer takes: its part counts as spent for the others until
-//! it has said that it has less. Whoever keeps the books calls [`SpendBudget::report`] and
+//! it has said that it has less. One that was never answered may be given an equal part ([`SpendBudget::advance`]). Whoever keeps the books calls [`SpendBudget::report`] and
 //! [`SpendBudget::told`].
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -412,13 +412,15 @@ mod tests {
     }
 
     #[test]
-    fn of_a_shared_limit_its_part_is_started_before_somebody_answers() {
+    fn of_a_shared_limit_nothing_is_started_that_is_not_held() {
         let one = endpoint().with_rate(Some(4));
         let rate = one.rate.as_ref().unwrap();
-        rate.share(2, at(0));
-        assert_eq!((0..9).filter(|_| one.take_rate(at(0)).is_ok()).count(), 2, "its half");
+        let told =
+            crate::rate::Slice { held: 1, remaining: 0, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 2 };
+        rate.told(&crate::rate::Report::default(), &told, at(0), at(0));
+        assert_eq!((0..9).filter(|_| one.take_rate(at(0)).is_ok()).count(), 1);
         rate.on_its_own(at(1));
-        assert_eq!((0..9).filter(|_| one.take_rate(at(1)).is_ok()).count(), 0, "and no more when nobody can");
+        assert_eq!((0..9).filter(|_| one.take_rate(at(63)).is_ok()).count(), 2, "its half, once nobody can be asked");
     }
 
     #[test]

@@ -144,10 +144,10 @@ impl Engine {
         }
         let (agent, now) = (agent(call), self.clock.now());
         let mut taken = project.rate.take(agent, now);
-        for _ in 0..ASKS_MAX {
+        for asked in 0..ASKS_MAX {
             let Err(Refused { refusal: Refusal::Ask { is_first }, .. }) = taken else { break };
             // Boxed: every request has room for what few need.
-            if !Box::pin(self.sharing.more(self.clock.now(), is_first)).await {
+            if !Box::pin(self.sharing.more(self.clock.now(), is_first && asked == 0)).await {
                 break;
             }
             taken = project.rate.take(agent, self.clock.now());

@@ -248,17 +248,16 @@ impl Operation {
             // A wait between two attempts may have been long enough for it to be left out of the rounds.
             self.engine.sharing.uses(&plan.project.name, id, &plan.session, self.engine.clock.now());
         }
-        for _ in 0..ASKS_MAX {
-            let is_first = plan.session.spend.is_unheard_of();
+        for asked in 0..ASKS_MAX {
+            let is_first = asked == 0 && plan.session.spend.is_unheard_of();
             let is_answered = self.engine.sharing.more(self.engine.clock.now(), is_first).await;
-            if !is_answered {
-                plan.session.spend.advance(self.engine.sharing.replicas());
-            }
             // Others who came meanwhile may have taken what was fetched for this one.
             if !is_answered || !self.recovery.lacks(&self.world, self.engine.clock.now()) {
-                return;
+                break;
             }
         }
+        // Nothing where it was told of its part.
+        plan.session.spend.advance(self.engine.sharing.replicas());
     }
 
     /// The attempt served.

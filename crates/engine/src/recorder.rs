@@ -28,8 +28,15 @@ use crate::owners::Owners;
 /// Records under way; half a second of them at full load.
 const QUEUED_MAX: usize = 32 * 1024;
 
+/// With so many of them waiting, whoever records one more tells a handful: a burst is not left to a thread that waits for
+/// a core.
+const CROWDED: usize = 1024;
+
 /// Bytes of the decision log under way: more than a second of them at full load.
 const LINES_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Room for lines that is kept when they are written: a burst's is given back.
+const LINES_BYTES_KEPT: usize = 1024 * 1024;
 
 /// How long records and lines are gathered: waking the thread for each of them would cost a request more
 /// than everything else about it.
@@ -112,8 +119,10 @@ impl Recorder {
 
     /// Hands a record over; never waits.
     pub(crate) fn record(&self, record: Record) {
-        if !self.shared.push(record) {
-            self.shared.lose(1);
+        match self.shared.push(record) {
+            Some(waiting) if waiting > CROWDED => self.lend_a_hand(),
+            Some(_) => {}
+            None => self.shared.lose(1),
         }
     }
 
@@ -156,20 +165,21 @@ impl Drop for Recorder {
 }
 
 impl Shared {
-    /// Says whether there was room.
-    fn push(&self, record: Record) -> bool {
+    /// Says how many wait, or that there was no room.
+    fn push(&self, record: Record) -> Option<usize> {
         let mut queue = lock(&self.queue);
         if queue.records.len() >= QUEUED_MAX {
-            return false;
+            return None;
         }
         queue.records.push_back(record);
+        let waiting = queue.records.len();
         queue.is_fresh = true;
         let is_asleep = std::mem::take(&mut queue.is_asleep);
         drop(queue);
         if is_asleep {
             self.work.notify_one();
         }
-        true
+        Some(waiting)
     }
 
     fn order(&self, order: Order) {
@@ -202,6 +212,9 @@ impl Shared {
         let mut queue = lock(&self.queue);
         let count = queue.records.len().min(most);
         everybody.batch.extend(queue.records.drain(..count));
+        if queue.records.is_empty() && queue.records.capacity() > 2 * CROWDED {
+            queue.records.shrink_to(CROWDED);
+        }
         drop(queue);
         if count > 0 {
             everybody.hear(self);
@@ -242,6 +255,7 @@ fn keep(mut log: Option<LogFiles>, shared: &Shared) {
             shared.lost.fetch_add(lost, Ordering::Relaxed);
         }
         lines.clear();
+        lines.shrink_to(LINES_BYTES_KEPT);
         for order in orders {
             match order {
                 Order::Log(files) => {

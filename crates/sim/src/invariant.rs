@@ -8,7 +8,7 @@ worded! {
     /// Something that must always hold.
     Invariant {
         RouteMade: "a route can be made",
-        KeysIsolated: "what happens at one endpoint changes no other",
+        KeysIsolated: "what happens at one endpoint changes no other's breaker",
         CountsNowhere: "what counts nowhere changes nothing",
         LegalTransitions: "breaker transitions are legal",
         OpenAdmitsNothing: "an open breaker admits nothing",

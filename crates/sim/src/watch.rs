@@ -86,7 +86,7 @@ struct ProjectBook {
 }
 
 /// What a step of a request may reach, a bit for each endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// Those it is about.
     pub(crate) own: u64,

@@ -5,3 +5,4 @@ DROP INDEX tasks_leases;
 CREATE INDEX tasks_due ON tasks (state, due);
 CREATE INDEX tasks_leases ON tasks (state, lease_until);
 CREATE INDEX tasks_project ON tasks (project, created, id);
+CREATE INDEX tasks_project_state ON tasks (project, state, created, id);

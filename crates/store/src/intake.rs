@@ -191,18 +191,17 @@ impl Shared {
         lock(&self.folded).folding.number(opening);
     }
 
-    /// What is known of a request and has not been written, and the row it is for.
-    pub(crate) fn waiting(&self, request: &str) -> Option<(i64, String)> {
+    /// What is known of a request, or of a run that began then, and has not been written.
+    pub(crate) fn waiting(&self, request: &str, started: Option<i64>) -> Option<String> {
         self.fold(crate::now());
         let folded = lock(&self.folded);
-        let done = || {
-            folded.waiting.iter().rev().find_map(|item| match item {
-                Item::Request(draft) if *draft.request == *request => Some(&**draft),
-                _ => None,
-            })
-        };
-        let draft = folded.folding.open(request).or_else(done)?;
-        Some((draft.id, draft.records.clone()))
+        let over = folded.waiting.iter().rev().filter_map(|item| match item {
+            Item::Request(draft) if *draft.request == *request => Some(&**draft),
+            _ => None,
+        });
+        let mut known = folded.folding.open(request).into_iter().chain(over);
+        let draft = known.find(|draft| started.is_none_or(|started| draft.started == started))?;
+        Some(draft.records.clone())
     }
 
     /// Some of what waited is being written at this moment, and to be seen neither here nor there.

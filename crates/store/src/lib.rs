@@ -130,11 +130,11 @@ impl Store {
         Arc::clone(&self.inner.shared)
     }
 
-    /// The lines of a request that wait to be written, and their row. Looked for on the store's own thread: they may have to be folded
+    /// The lines of a request that wait to be written. Looked for on the store's own thread: they may have to be folded
     /// first, and nobody who serves should wait for that.
-    async fn waiting(&self, request: &str) -> Option<(i64, String)> {
+    async fn waiting(&self, request: &str, started: Option<i64>) -> Option<String> {
         let (shared, request) = (self.shared(), request.to_owned());
-        self.inner.runtime.spawn(async move { shared.waiting(&request) }).await.ok().flatten()
+        self.inner.runtime.spawn(async move { shared.waiting(&request, started) }).await.ok().flatten()
     }
 
     /// Runs something on the store's own thread: it ends whether or not whoever asked waits for it.

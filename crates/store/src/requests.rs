@@ -12,14 +12,11 @@ pub use self::find::Filter;
 use crate::Store;
 use crate::db::{Database, Row, args};
 use crate::error::Error;
-use crate::page::{Page, Paging};
+use crate::page::{Conditions, Page, Paging};
 
 /// A request in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RequestSummary {
-    /// Its row.
-    #[serde(skip)]
-    pub(crate) id: i64,
     /// Its name. A task that ran more than once has a row for each of its runs, all under its name.
     pub request: String,
     /// When it came in, in milliseconds since the epoch.
@@ -73,7 +70,6 @@ impl RequestSummary {
     pub(crate) fn read(row: &Row) -> Result<Self, Error> {
         let latency_ms: Option<i64> = row.get("latency_ms")?;
         Ok(Self {
-            id: row.get("id")?,
             request: row.get("request")?,
             started: row.get("started")?,
             ended: row.get("ended")?,
@@ -112,42 +108,35 @@ impl Store {
         self.run(move |db| async move { one(&db, &request).await }).await
     }
 
-    /// Everything that happened under one name, in order; empty where nobody knows it.
+    /// Everything that happened to one request, in order; empty where nobody knows it. Of a task that ran more than once,
+    /// its last run.
     pub async fn records(&self, request: &str) -> Result<Vec<Record>, Error> {
         self.told(request, None).await
     }
 
-    /// Everything that happened to this very one.
-    pub async fn records_of(&self, request: &RequestSummary) -> Result<Vec<Record>, Error> {
-        self.told(&request.request, Some(request.id)).await
+    /// The same of the run that began then, in milliseconds since the epoch.
+    pub async fn records_of_run(&self, request: &str, started: i64) -> Result<Vec<Record>, Error> {
+        self.told(request, Some(started)).await
     }
 
-    /// What is told of all rows of a name, or of one.
-    async fn told(&self, request: &str, only: Option<i64>) -> Result<Vec<Record>, Error> {
-        let waiting = self.waiting(request).await.filter(|(id, _)| only.is_none_or(|only| only == *id));
-        let (unfinished, last) = waiting.unzip();
-        if only.is_some() && last.is_some() {
-            return parse(&last.unwrap_or_default());
+    async fn told(&self, request: &str, started: Option<i64>) -> Result<Vec<Record>, Error> {
+        if let Some(lines) = self.waiting(request, started).await {
+            return parse(&lines);
         }
-        let (shared, request) = (self.shared(), request.to_owned());
-        let is_waiting = last.is_some();
-        let before = self.run(move |db| async move {
+        let request = request.to_owned();
+        let shared = self.shared();
+        self.run(move |db| async move {
             for _ in 0..LOOKS_MAX {
                 let was_writing = shared.is_writing();
-                let lines = written(&db, &request, only, unfinished).await?;
-                if !lines.is_empty() || is_waiting || !was_writing {
-                    return Ok(lines);
+                let found = records(&db, &request, started).await?;
+                if !found.is_empty() || !was_writing {
+                    return Ok(found);
                 }
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
-            Ok(String::new())
-        });
-        match (before.await, last) {
-            (Ok(before), last) => parse(&(before + &last.unwrap_or_default())),
-            // What waits for a database that is away can be told without it.
-            (Err(_), Some(last)) => parse(&last),
-            (Err(error), None) => Err(error),
-        }
+            Ok(Vec::new())
+        })
+        .await
     }
 }
 
@@ -155,25 +144,20 @@ impl Store {
 const LOOKS_MAX: u32 = 10;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// The last runs of a task that are told of.
-const RUNS_MAX: usize = 20;
-
 async fn one(db: &Database, request: &str) -> Result<Option<RequestSummary>, Error> {
     let sql = format!("SELECT {SUMMARY} FROM requests WHERE request = $1 ORDER BY id DESC LIMIT 1");
     db.row(sql, args![request]).await?.as_ref().map(RequestSummary::read).transpose()
 }
 
-/// The lines of a name, or of one of its rows, oldest first; without those of a row that is not over and known better.
-async fn written(db: &Database, request: &str, only: Option<i64>, but: Option<i64>) -> Result<String, Error> {
-    let sql = format!("SELECT id, records FROM requests WHERE request = $1 ORDER BY id DESC LIMIT {RUNS_MAX}");
-    let mut lines = String::new();
-    for row in db.rows(sql, args![request]).await?.iter().rev() {
-        let id: i64 = row.get("id")?;
-        if but != Some(id) && only.is_none_or(|only| only == id) {
-            lines.push_str(&row.get::<String>("records")?);
-        }
+async fn records(db: &Database, request: &str, started: Option<i64>) -> Result<Vec<Record>, Error> {
+    let mut which = Conditions::default();
+    which.and("request = ?", request);
+    which.and_some("started = ?", started);
+    let sql = format!("SELECT records FROM requests {} ORDER BY id DESC LIMIT 1", which.sql());
+    match db.row(sql, which.values).await? {
+        Some(row) => parse(&row.get::<String>("records")?),
+        None => Ok(Vec::new()),
     }
-    Ok(lines)
 }
 
 /// Reads lines back.

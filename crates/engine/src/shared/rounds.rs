@@ -276,6 +276,8 @@ impl Rounds {
         let first = self.turn % sessions.len().max(1);
         self.turn = first + SESSIONS_PER_ROUND;
         sessions.rotate_left(first);
+        // Somebody waits for what nobody has heard of.
+        sessions.sort_by_key(|(_, session, _)| !session.spend.is_unheard_of());
         sessions.truncate(SESSIONS_PER_ROUND);
         sessions
     }

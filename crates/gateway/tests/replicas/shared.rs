@@ -194,7 +194,10 @@ async fn a_small_limit_can_be_used_up_by_one_alone() {
         assert_eq!(served(&one, "a").await, 200);
     }
     let elsewhere = ask(&other, "a").await;
-    assert!(elsewhere == 429 || in_vain(&other) > 0, "the agent's limit is one, wherever it asks");
+    if in_vain(&other) > 0 && elsewhere == 200 {
+        return;
+    }
+    assert_eq!(elsewhere, 429, "the agent's limit is one, wherever it asks");
     assert_eq!([served(&other, "b").await, served(&one, "b").await], [200, 200]);
     assert_eq!(ask(&other, "c").await, 429, "the project's limit is one, whoever asks");
 }
@@ -242,7 +245,8 @@ async fn a_session_that_moves_takes_what_it_spent_along() {
     }
     assert!(served > 2, "{served}");
     let spent = spent(&one) + spent(&other);
-    assert!(spent <= 400 || in_vain(&other) > 0, "{spent} of 400");
+    let ahead = if in_vain(&other) > 0 { 400 / 2 } else { 0 };
+    assert!(spent <= 400 + ahead, "{spent} of 400");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

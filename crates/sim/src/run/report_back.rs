@@ -149,7 +149,8 @@ impl Driver<'_> {
     pub(super) fn leave(&mut self, slot: u32, now: Instant) -> Checked {
         let Some(mut op) = self.ops[slot as usize].take() else { return Ok(()) };
         let running = if self.setup.plant == Some(Plant::LeavesItRunning) { None } else { op.running.take() };
-        let reach = running.as_ref().map_or_else(Reach::default, |running| {
+        let nothing = Reach { own: self.stage.routes[op.way].endpoints, permitted: 0 };
+        let reach = running.as_ref().map_or(nothing, |running| {
             if running.probe {
                 self.stats.rare.hit(Rare::ProbeCancelled);
             }
