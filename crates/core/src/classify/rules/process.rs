@@ -283,6 +283,12 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.kubernetes", ProcessDied)
         .decisive()
         .code(&[
+            "FailedCreatePodSandBox",
+            "FailedCreatePodContainer",
+            "CreateContainerConfigError",
+            "InvalidImageName",
+            "StartError",
+            "FailedPostStartHook",
             "CrashLoopBackOff",
             "ContainerCannotRun",
             "ImagePullBackOff",
@@ -294,7 +300,8 @@ pub(super) const RULES: &[Rule] = &[
             "NodeLost",
             "ContainerDied",
         ])
-        .text(&["back-off restarting failed container", "the node was low on resource"])
+        .text(&[
+            r"\bfailed to (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b","back-off restarting failed container", "the node was low on resource"])
         .example(r#"{"state":{"waiting":{"reason":"CrashLoopBackOff"}}}"#),
     rule("process.tmux", ProcessDied)
         .decisive()

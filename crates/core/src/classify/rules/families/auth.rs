@@ -270,6 +270,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Authentication failed for this request"),
     rule("auth.account", AuthError)
         .text(&[
+            r"\b(?:account|user|organi[sz]ation|workspace|key)\b~\b(?:has|have|had|for|with|due to) (?:a |an |multiple |repeated |serious )?violations?\b",
+            r"\b(?:contact|ask|reach out to) (?:\S{1,14} ){1,5}to (?:unlock|unblock|unban|reinstate|restore|reactivate|re-?enable|activate)\b",
             r"\b(?:account|user|you|organization|project|caller)\b(?: \S{1,14}){0,2} (?:is|are) not (?:eligible|entitled) (?:for|to)\b",
 
             r"\b(?:account|organi[sz]ation|user|project|workspace|team|api key|key|tenant)\b(?: \S{1,40}){0,3} (?:has been |is |was |have been )?(?:deactivated|suspended|disabled|banned|locked|terminated|blocked|revoked|deleted|restricted)\b",
@@ -375,6 +377,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.unset", AuthError)
         .class()
         .text(&[
+            r"\b(?:oauth|authentication|auth|credentials?|login|sso|api key|token) (?:is |are |was |has |have )?(?:not|never) (?:yet )?(?:been )?(?:set up|setup|configured|completed|linked|connected|enabled)\b",
             r"\b(?:token|key|credentials?|secret|api[-_]key|apikey|access[-_]token|password) (?:is |are |was |were |has |have )?(?:not|never) (?:yet )?(?:been )?(?:set|configured|loaded|initiali[sz]ed|available) in\b",
             r"\b(?:github|copilot|oauth|session|bearer|auth|access|refresh|api) (?:token|key|cookie)s? (?:is |was |are )?(?:not set|unset|not loaded|not initiali[sz]ed|undefined|null)\b",
             r"\b(?:admin |user |tenant )?consent (?:is |was )?(?:required|needed|missing)\b",

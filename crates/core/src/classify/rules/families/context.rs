@@ -33,6 +33,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
+            r"\bfill(?:s|ed|ing)? (?:up )?(?:the |its |your |all of the |entire |whole |model's ){0,2}context\b",
+            r"\bcontext (?:window |length |budget )?(?:is |was |has been )?(?:completely |entirely |almost |nearly )?(?:filled|used up|consumed|exhausted)\b",
             r"\bavailable context\b~-\d",
             r"\bcontext size\b~\bnot non-negative\b",
             r"\bsequence length is longer than\b",
@@ -97,6 +99,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.output_cap", InvalidRequest)
         .decisive()
         .text(&[
+            r"\bmax_?tokens\b~\btoo close to\b",
+            r"\b(?:not|n't|no) leav(?:e|ing) (?:any |enough |sufficient )?room for\b|\bleaves? no room for\b",
             r"\bmax_(?:completion_|output_|new_)?tokens\b['`]? ?(?:is |are |value )?(?:\S{1,12} )?(?:too large|too big|too high|exceeds|must be|should be|cannot|has to be|> )",
             r"\bmaximum tokens you requested exceed",
             r"\bmax_(?:completion_|output_|new_)?tokens\b~(?:maximum allowed number of output tokens|output token limit|less than or equal to|between \d|at most|at least|must be (?:greater|positive|less))",

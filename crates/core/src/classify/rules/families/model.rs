@@ -154,7 +154,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:available|supported|valid|allowed) models?(?: are| is|:| include)\b",
             r"\bmodel_?(?:name|id)?\b~\b(?:not in|not one of|is not a valid|not recognized|is unknown|unknown to)\b",
             r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|load|locate|resolve|fetch|route|serve) (?:\S{1,30} ){0,3}model\b",
-            r"\brepository not found\b|\brepo(?:sitory)? \S{1,80} (?:not found|does not exist)\b",
+            r"\brepository not found\b|\brepo(?:sitory)? ['\x22`]?[\w.-]{1,60}(?:/[\w.-]{1,80})?['\x22`]? (?:not found|does not exist)\b",
             r"\bmanifest (?:\S{1,60} )?(?:not found|unknown|does not exist)\b|\bfile does not exist\b~\bmodel\b",
             r"\bno models? (?:named|called|found|available|with|matching|loaded|configured|registered|specified|provided|by|is|are|was)\b",
             r"\bno model(?: selected)?[.!]?$",

@@ -191,6 +191,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.address", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|loopback)\b~\b(?:cannot|can't|can not|is not|isn't|won't be|not) (?:be )?(?:reached|reachable|accessed|accessible|allowed|used)\b",
+            r"\bbad port number\b|\bport number (?:is )?(?:out of range|invalid|bad|ended with|too (?:large|big|high))\b",
             r"\bexpected (?:url|uri) scheme\b",
             r"\bno (?:scheme|protocol|hostname) (?:was |is )?(?:found|given|specified|provided|present)\b",
 

@@ -276,6 +276,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\b(?:response|output|answer|reply|completion|generation|message)\b(?: \S{1,14}){0,2} (?:hit|reached|exceeded|stopped at|ran into|was cut (?:off )?(?:at|by)|truncated (?:at|by|due to)) (?:the |its |a |your )?(?:\S{1,14} )?(?:length|token|tokens|output|size|generation) (?:limit|cap|maximum|budget)\b",
+            r"\b(?:reached|hit) (?:the |its )?(?:max(?:imum)?|limit)(?: number)?(?: of)? (?:output |completion |response |generated )?tokens (?:allowed |permitted )?(?:for|in|of) (?:the |a |this |its )?(?:response|output|answer|reply|completion|generation)\b",
+            r"\b(?:plain[- ]?text|text|prose|natural language) (?:responses?|answers?|replies|outputs?) (?:are|is|was|were) not (?:permitted|allowed|accepted|supported|valid)\b",
             r"\b(?:didn't|did not|doesn't|does not) (?:contain|include|have|hold) (?:any |a |an |the )?(?:valid |parseable )?(?:json|yaml|xml|tool calls?|code block|function call|structured|choices|answer|content)\b",
 
             r"\bno (?:response|answer|reply|output|content|text|message) (?:was |were )?(?:found|present|available|extracted)\b",

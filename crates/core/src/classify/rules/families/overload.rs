@@ -113,6 +113,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:cache|queue|buffer|pool|slots?|backlog|mailbox|scheduler|pipeline|batch|inbox)(?: \S{1,14})? (?:is |are |was |were )?(?:currently |already |completely )?full\b",
             r"\bno available (?:instances?|workers?|slots?|capacity|gpus?|replicas?|servers?)\b",
 
             r"\b(?:cannot|can't|unable to|not able to|won't|could not) (?:accept|take|handle|serve|admit|queue) (?:any )?(?:more|new|additional|further|other|your) (?:\S{1,12} )?(?:requests?|connections?|jobs?|traffic|work|load)\b",

@@ -65,6 +65,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.limit", RateLimit)
         .class()
         .text(&[
+            r"\bhigh[- ]frequency\b~\b(?:requests?|calls?|access|use|usage)\b",
             r"\bflood (?:control|wait)\b",
             r"\bthe rate at which\b~\b(?:exceeded|too high|limit)",
             r"\bonly \d{1,6} (?:requests?|calls?|messages?|queries) (?:every|per|each) (?:\d{1,4} )?(?:s|secs?|seconds?|mins?|minutes?|hours?)\b",

@@ -83,6 +83,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.parameter", InvalidRequest)
         .class()
         .text(&[
+            r"\b(?:illegal|invalid|wrong|unexpected|unsupported) (?:metadata|header) (?:value|name|key)\b",
             r"\b(?:prompt|input|message|text|query) (?:is |was )?too short\b",
 
             r"\btoo many (?:\S{1,14} )?(?:sequences|stops|messages in|system messages|keys|items|properties|levels|parts)\b",
@@ -148,6 +149,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("messages: roles must alternate between \"user\" and \"assistant\""),
     rule("request.path", InvalidRequest)
         .text(&[
+            r"\brepository ['\x22`]?(?:https?|ssh|git|file)[:@]\S{1,120} not found\b",
             r"\bcannot (?:get|post|put|delete|patch) /",
             r"\bpage (?:was )?not found\b",
             r"\b(?:path|route|resource|url|endpoint|operation|page|method)\b(?: \S{1,60})? (?:was |is )?(?:not found|does not exist|not allowed|not recognized)",

@@ -30,7 +30,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:unhandled|uncaught) (?:server )?exception in\b",
             r"\binference (?:error|failed|failure)\b",
             r"\bmodel (?:error|failed to (?:generate|respond|produce))\b",
-            r"\bfailed to generate\b",
             r"\bgeneration failed\b",
             r"\bcuda (?:error|out of memory)\b",
             r"\bbackend (?:error|failure|failed|unavailable)\b",
@@ -103,6 +102,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.general", ServerError)
         .hint()
         .text(&[
+            r"\bfailed to generate\b",
             r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
 
 

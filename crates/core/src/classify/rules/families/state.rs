@@ -157,6 +157,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\b(?:failed|unable|could not|cannot|can't|couldn't) (?:to )?(?:restore|recover|reload|rehydrate|resume|deserialize) (?:\S{1,14} ){0,3}?(?:state|history|context|memory|progress)\b",
             r"\b(?:run|thread|session|job|batch|task|conversation) (?:that )?(?:you|we) (?:are|were|asked|requested)\b~\b(?:expired|gone|not found|no longer|deleted)\b",
 
             r"\bunknown (?:handle|cursor|token id|ticket|reference|object id|session key)\b",

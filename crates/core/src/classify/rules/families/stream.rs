@@ -54,7 +54,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bstopped (?:arriving|streaming|sending)\b",
 
             r"\bstream(?:ing)?\b~\b(?:idle|stall(?:ed)?|inactiv\w{1,5}|hung|no (?:data|chunks?|events?|tokens?))\b",
-            r"\b(?:idle|stalled|inactive) (?:sse |response |event )?(?:stream|timeout (?:waiting for|on) (?:sse|stream|chunk|event))",
+            r"\b(?:idle|stalled|inactive) (?:sse |response |event )?(?:streams?\b|timeout (?:waiting for|on) (?:sse|stream|chunk|event))",
             r"\bidle timeout waiting for sse\b",
             r"\bno (?:data|chunks?|events?|tokens?|bytes) (?:was |were )?received (?:for|in|within|after) \d",
             r"\b(?:chunk|body|between bytes|stream read|streaming) time(?:d )?-?out\b",

@@ -4,7 +4,7 @@ use crate::classify::rule::{Rule, connection, rule};
 use crate::kind::FailureKind::Timeout;
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
-    connection("timeout.passed", Timeout)
+    rule("timeout.passed", Timeout)
         .text(&[
             r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){1,6}?(?:within|inside) (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
             r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){0,5}?(?:respond|start|finish|complete|answer|connect|reply|return|ready|arrive|come|happen|acknowledge|load|open|appear)(?:ed|s|ing|n|d)? in (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
@@ -106,7 +106,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["e2b.exceptions.TimeoutException: The sandbox was not found"])
         .example(r#"{"error":{"type":"timeout_error","message":"no"}}"#),
-    connection("timeout.general", Timeout)
+    rule("timeout.general", Timeout)
         .class()
         .text(&[
             r"\bdeadline (?:of \S{1,12} )?(?:was |has |is )?(?:passed|missed|expired|hit|elapsed|reached)\b",
