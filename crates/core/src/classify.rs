@@ -191,7 +191,13 @@ fn decide(
         Surface::Text => text.lower.starts_with(b"{") && is_whole_answer(evidence, text),
         Surface::Network | Surface::Stream | Surface::Process => false,
     };
+    let unreached = evidence.surface == Surface::Network && status.is_none();
+    let blames_server = |verdict: &Verdict| {
+        verdict.kind == FailureKind::ServerError
+            && verdict.precedence <= rule::precedence(Weight::Hint, FailureKind::ServerError)
+    };
     let by_rule = by_rule
+        .filter(|verdict| !(unreached && blames_server(verdict)))
         .filter(|verdict| !is_excuse(verdict, status))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
     let by_status = status.filter(|_| !is_answer || evidence.status.is_some()).and_then(status::meaning);

@@ -247,7 +247,7 @@ impl Runner<'_> {
 
 /// Whether a text ends with a sentence, so that what follows is the next.
 fn is_next_sentence(before: &[u8]) -> bool {
-    matches!(before, [.., b'a'..=b'z' | b')' | b'"' | b'\'', b'.' | b'!' | b'?', b' '])
+    matches!(before, [.., b'a'..=b'z' | b')' | b'"' | b'\'', b'.' | b'!' | b'?' | b';', b' '])
 }
 
 fn holds(look: Look, text: &[u8], at: usize) -> bool {

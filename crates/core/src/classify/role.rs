@@ -41,6 +41,7 @@ const ASIDES: &[&str] = &[
     "probably ",
     "resulting in ",
     "results in ",
+    "should be ",
     "such as ",
     "switch to ",
     "try ",
