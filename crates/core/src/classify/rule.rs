@@ -7,7 +7,7 @@ use crate::kind::FailureKind;
 ///
 /// A rule matches when any of its codes or any of its texts is found. Texts are regular
 /// expressions over flattened lower-case text that begin with a word and are bounded; `~` in them
-/// stands for up to sixty bytes of anything.
+/// stands for up to sixty bytes of anything, and `&` for "failed to" in all its wordings.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Stable name, `<group>.<cause>`; logs and dashboards show it.

@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
             r"\bcuda(?:malloc)?\b~\b(?:out of memory|failed)\b",
             r"\b(?:cuda|hip|sycl|vk)\w{2,24}\b~\bout of (?:\S{1,8} )?memory\b",
             r"\b(?:gpu|vram|device|tensor|kv cache|accelerator|npu|xpu|metal|cudnn|nccl)\b~\b(?:out of memory|alloc\w{0,10} fail\w{0,4})\b",
-            r"\bfailed to allocate (?:\S{1,14} ){0,4}(?:memory|buffers?|tensors?|kv cache|cache|bytes|[kmg]i?b)\b",
+            r"\b& allocate (?:\S{1,14} ){0,4}(?:memory|buffers?|tensors?|kv cache|cache|bytes|[kmg]i?b)\b",
             r"\bcudnn_status_\w{4,30}\b|\bcuda_error_out_of_memory\b|\berr_alloc\b",
             r"\bcublas_status_\w{4,30}\b",
             r"\bout of (?:gpu|device|host|video|vram|system|physical|virtual) memory\b",
@@ -301,7 +301,7 @@ pub(super) const RULES: &[Rule] = &[
             "ContainerDied",
         ])
         .text(&[
-            r"\bfailed to (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b","back-off restarting failed container", "the node was low on resource"])
+            r"\b& (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b","back-off restarting failed container", "the node was low on resource"])
         .example(r#"{"state":{"waiting":{"reason":"CrashLoopBackOff"}}}"#),
     rule("process.tmux", ProcessDied)
         .decisive()
@@ -331,10 +331,10 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bis restarting, wait until\b",
-            r"\bcannot start (?:service|container)\b",
+            r"\b& start (?:service|container)\b",
             r"\berror response from daemon\b~\b(?:cannot|failed|oci|driver|conflict)\b",
             r"\bliveness probe failed\b",
-            r"\bfailed to create (?:shim|containerd|task)\b",
+            r"\b& create (?:shim|containerd|task)\b",
 
             r"container \S{1,70} is not running",
             "cannot connect to the docker daemon",
@@ -359,15 +359,15 @@ pub(super) const RULES: &[Rule] = &[
 
             r"\bexec(?:ve|vp)?\b[ :(]~\b(?:failed|format error|no such file|not found|permission denied|bad file)\b",
             r"\bunknown command\b",
-            r"\b(?:could not|cannot|can't|failed to|unable to) (?:spawn|exec|fork|launch)\b",
+            r"\b& (?:spawn|exec|fork|launch)\b",
             r"\bfork: (?:retry|cannot)\b",
-            r"\b(?:could not|couldn't|cannot|can't|unable to) (?:find|locate) (?:the )?(?:executable|binary|command|program|interpreter|\S{1,20} executable|\S{1,20} binary)\b",
+            r"\b& (?:find|locate) (?:the )?(?:executable|binary|command|program|interpreter|\S{1,20} executable|\S{1,20} binary)\b",
             r"\b(?:executable|binary|interpreter|program) (?:\S{1,60} )?(?:was |is )?(?:not found|missing|does not exist|not executable)\b",
             r"\bglibc\S{0,8} not found\b",
             r"\bno module named\b",
             r"\bwinerror (?:2|5|193)\b",
             r"\bcreateprocess\b~\b(?:failed|error)\b",
-            r"\b(?:failed|unable|could not) (?:to )?(?:start|launch|spawn|boot|bring up) (?:the |a |an )?(?:\S{1,30} ){0,3}(?:process|server|worker|container|agent|runner|subprocess|daemon|service|sandbox|shell|session|browser|command|program|mcp|language server|sidecar|engine)\b",
+            r"\b& (?:start|launch|spawn|boot|bring up) (?:the |a |an )?(?:\S{1,30} ){0,3}(?:process|server|worker|container|agent|runner|subprocess|daemon|service|sandbox|shell|session|browser|command|program|mcp|language server|sidecar|engine)\b",
         ])
         .example("Could not launch quux"),
     rule("process.signal_general", ProcessDied)

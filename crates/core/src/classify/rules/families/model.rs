@@ -82,11 +82,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\binvalid model (?:name|id|identifier|specified|argument)",
             r"\bmodel (?:name|id|identifier)\b~(?:is |was )?(?:invalid|unknown|not valid|not recognized|incorrect)",
             r"\bmodel\b ?['\x22`]?[\w./:@ -]{0,80}['\x22`]? (?:is )?not (?:a valid|recognized|known|allowed|enabled|deployed|accessible|offered|served|loaded|active|configured|listed)",
-            r"\bcould not find (?:the )?model\b",
+            r"\b& find (?:the )?model\b",
             r"\bno model (?:available|found|named|with|matching|is loaded|loaded)",
             r"\bmodel is unloaded\b",
             r"\bdeployment\b~(?:does not exist|not found|doesn't exist|is not ready|not running)",
-            r"\bfailed to (?:find|fetch|resolve|locate) (?:the )?model\b",
+            r"\b& (?:find|fetch|resolve|locate) (?:the )?model\b",
         ])
         .not(&["The provided model doesn't support counting tokens.", "Tool model_lookup not found"])
         .example("Model gpt-9 was not found on this server"),
@@ -153,7 +153,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:deployment|endpoint|adapter|lora|engine|checkpoint weights|weights|inference profile|foundation model)\b(?: \S{1,80}){0,2} (?:does not exist|doesn't exist|not found|was not found|is not found|could not be found|not exist|not deployed|unknown)\b",
             r"\b(?:available|supported|valid|allowed) models?(?: are| is|:| include)\b",
             r"\bmodel_?(?:name|id)?\b~\b(?:not in|not one of|is not a valid|not recognized|is unknown|unknown to)\b",
-            r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|load|locate|resolve|fetch|route|serve) (?:\S{1,30} ){0,3}model\b",
+            r"\b& (?:find|load|locate|resolve|fetch|route|serve) (?:\S{1,30} ){0,3}model\b",
             r"\brepository not found\b|\brepo(?:sitory)? ['\x22`]?[\w.-]{1,60}(?:/[\w.-]{1,80})?['\x22`]? (?:not found|does not exist)\b",
             r"\bmanifest (?:\S{1,60} )?(?:not found|unknown|does not exist)\b|\bfile does not exist\b~\bmodel\b",
             r"\bno models? (?:named|called|found|available|with|matching|loaded|configured|registered|specified|provided|by|is|are|was)\b",
@@ -193,7 +193,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.adapter", ModelUnavailable)
         .class()
         .text(&[
-            r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) f(?:i|ou)nd~(?:adaptor|adapter|handler|channel|route|backend|provider|endpoint)~for model\b",
+            r"\b& f(?:i|ou)nd~(?:adaptor|adapter|handler|channel|route|backend|provider|endpoint)~for model\b",
             r"\bno (?:\S{1,20} ){0,2}(?:adaptor|adapter|handler|backend|converter)s?~for (?:the |this )?model\b",
             r"\b(?:lora|adapter|checkpoint|deployment|endpoint)(?: adapter)?(?: ['\x22`]?[\w./:-]{1,60}['\x22`]?)? (?:is |was )?(?:not loaded|being deleted|being removed|not deployed)\b",
             r"\bno model provider (?:is |was )?configured\b",

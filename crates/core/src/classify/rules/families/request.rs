@@ -116,10 +116,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmaximum (?:number of )?(?:items|tools|images|messages|stop sequences|files)\b",
             r"\bbad request\b",
             r"\bcannot be (?:used|modified|empty|null|specified|combined|set|both|blank)\b",
-            r"\b(?:could not|cannot|unable to) (?:fetch|download|process|decode) (?:the )?(?:content|image|file|url|media|document)",
+            r"\b& (?:fetch|download|process|decode) (?:the )?(?:content|image|file|url|media|document)",
             r"\bnot a valid (?:sequence|integer|string|list|dict|enum|boolean|number|value)",
-            r"\b(?:cannot|can't|could not|unable to) (?:parse|deserialize|decode) (?:the )?request",
-            r"\bfailed to (?:parse|deserialize) (?:the )?(?:json body|request|body)",
+            r"\b& (?:parse|deserialize|decode) (?:the )?request",
+            r"\b& (?:parse|deserialize) (?:the )?(?:json body|request|body)",
             r"\bvalidation (?:error|failed)\b",
             r"\bplease reformat your input\b",
         ])

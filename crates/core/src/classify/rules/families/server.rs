@@ -102,7 +102,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.general", ServerError)
         .hint()
         .text(&[
-            r"\bfailed to generate\b",
+            r"\b& generate\b",
             r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
 
 
@@ -115,7 +115,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:hiccup|glitch|snag|blip)s?\b",
             r"\bcould not be reached by (?:our|the)\b",
             r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",
-            r"\bfailed to (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
+            r"\b& (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
 
             r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
             r"\bmaintenance (?:mode|window|in progress|break)\b",
@@ -144,7 +144,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot available at (?:the|this) moment\b",
             r"\bcurrently (?:unavailable|down|offline)\b",
             r"\bassertion error\b",
-            r"\bfailed to (?:process|handle|complete|serve|execute|perform) (?:the |your |this )?(?:request|prompt|prediction|query|operation|completion)\b",
+            r"\b& (?:process|handle|complete|serve|execute|perform) (?:the |your |this )?(?:request|prompt|prediction|query|operation|completion)\b",
             r"\berror processing\b",
             r"\brequest (?:has )?failed\b",
             r"\bcompletion (?:error|failed)\b",
@@ -167,7 +167,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\bworker threw exception\b",
             r"\bapplication failed to respond\b",
-            r"\bunable to (?:process|handle|complete|fulfil\w?) (?:your |the |this )?request (?:at this time|right now|at the moment)\b",
+            r"\b& (?:process|handle|complete|fulfil\w?) (?:your |the |this )?request (?:at this time|right now|at the moment)\b",
             r"\bdatabase error\b",
         ])
         .example("Error 1101 Worker threw exception"),

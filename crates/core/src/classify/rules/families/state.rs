@@ -157,7 +157,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
-            r"\b(?:failed|unable|could not|cannot|can't|couldn't) (?:to )?(?:restore|recover|reload|rehydrate|resume|deserialize) (?:\S{1,14} ){0,3}?(?:state|history|context|memory|progress)\b",
+            r"\b& (?:restore|recover|reload|rehydrate|resume|deserialize) (?:\S{1,14} ){0,3}?(?:state|history|context|memory|progress)\b",
             r"\b(?:run|thread|session|job|batch|task|conversation) (?:that )?(?:you|we) (?:are|were|asked|requested)\b~\b(?:expired|gone|not found|no longer|deleted)\b",
 
             r"\bunknown (?:handle|cursor|token id|ticket|reference|object id|session key)\b",
@@ -172,7 +172,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload|document|subscription|consumer|member|lease|transaction|cursor|snapshot|memory store|vector store|index) (?:id |key |name )?(?:\S{1,60} )?(?:is |was )?(?:unknown|invalid|not (?:open|active|available|recognized|known|registered|present|initialized))\b",
             r"\bnoscript no matching script\b",
             r"\b(?:collection|index|dataset|snapshot|ref|element|node|bucket|namespace|volume|knowledge base|data ?store|store|table|memory|entity|record|object|resource|template|webhook|evaluation|experiment|deployment job|artifact|fork|branch|lock|mailbox)s?(?: with)?(?: id| name| named)?[ :]{0,2}['\x22`<(\[]?[\w./:@-]{1,80}['\x22`>)\]]? (?:was |is |were |could |has been )?(?:does not exist|doesn't exist|not (?:be )?found|no longer exists|not exist|no longer valid)\b",
-            r"\b(?:failed|unable|could not|cannot|can't|couldn't) (?:to )?(?:resume|restore|reattach|re-attach|attach to|find|locate|load|reopen|continue) (?:(?:the|a|an|your|any|previous|saved) ){0,3}(?:session|thread|conversation|run|checkpoint|transcript|rollout|sandbox|container|pane|window|chat)\b",
+            r"\b& (?:resume|restore|reattach|re-attach|attach to|find|locate|load|reopen|continue) (?:(?:the|a|an|your|any|previous|saved) ){0,3}(?:session|thread|conversation|run|checkpoint|transcript|rollout|sandbox|container|pane|window|chat)\b",
             r"\bno (?:session|conversation|thread|transcript|checkpoint|sandbox|container|pane|window|run|agent|chat|document)s? (?:with|named|for|matching|exists?|available|by|under)\b",
             r"\bre-?(?:register|initiali[sz]e|create) (?:the |your |a )?(?:session|agent|project|thread)\b",
             r"\bunknown (?:thread|conversation|agent|project|container|sandbox|batch|run|checkpoint|assistant|document|subscription|consumer|member)\b",
@@ -223,10 +223,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\brevision has been compacted\b",
             r"\bresume (?:token|point|cursor|id|handle) (?:\S{1,40} )?(?:was |is |has )?(?:not found|invalid|expired|no longer)\b",
             r"\bno (?:\S{1,14} )?(?:state|checkpoint|history|snapshot|memory) (?:was |is |were )?(?:found|available|stored|saved) for (?:this |the )?(?:thread|session|conversation|run|task|agent|user|workflow)",
-            r"\b(?:cannot|could not|couldn't|can't|unable to|failed to) (?:resume|restore|rehydrate|reattach to|re-attach to|reconnect to) (?:the |this |a |your |previous |existing ){0,3}(?:session|conversation|thread|run|workflow|chat|task|sandbox|container|job)\b",
+            r"\b& (?:resume|restore|rehydrate|reattach to|re-attach to|reconnect to) (?:the |this |a |your |previous |existing ){0,3}(?:session|conversation|thread|run|workflow|chat|task|sandbox|container|job)\b",
             r"\bis not a working tree\b",
             r"\b(?:thread|session|conversation|container|run|sandbox|checkpoint|batch)_id\b(?: \S{1,60})? (?:has no saved|is expired|has expired|not in|is unknown|is not known)\b",
-            r"\bsaved (?:progress|state|session) (?:cannot|could not|can't) be (?:verified|restored|loaded|read)\b",
+            r"\bsaved (?:progress|state|session) & be (?:verified|restored|loaded|read)\b",
         ])
         .example("workflow execution already completed"),
 ];

@@ -22,7 +22,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:missed|past|passed|beyond|overran|blew) (?:\S{1,12} ){0,3}?deadline\b",
             r"\bstatement timeout\b",
             r"\b(?:due to|because of) (?:the |a |an )?(?:\S{1,30} ){0,4}time-?out\b",
-            r"\bfailed to (?:start|respond|complete|finish|connect|become ready|initialize|answer) within \d",
+            r"\b& (?:start|respond|complete|finish|connect|become ready|initialize|answer) within \d",
 
             r"\bno (?:first token|response|output|reply|answer|data|activity|progress)\b~\bwithin \d",
             r"\btimeout\(\w",
