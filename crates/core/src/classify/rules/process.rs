@@ -206,6 +206,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\b(?:actor|node|replica|engine|kernel|runner|executor|driver|scheduler|raylet|helper|instance|interpreter|extension host|plugin|bridge|sidecar|engine core)s? (?:\S{1,20} )?(?:has |have |had |just )?(?:died|crashed|been killed)\b",
             r"\b(?:exit|exited) code: ?[1-9]\d{0,2}\)",
             r"\bunhandled 'error' event\b",
 

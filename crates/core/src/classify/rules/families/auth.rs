@@ -197,7 +197,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:host key|publickey|password) (?:verification|authentication) failed\b",
             r"\b(?:invalid|incorrect|wrong|missing|expired|revoked|malformed|bad|no|unauthorized|disabled|inactive|empty|unknown|leaked)\b (?:\S{1,24} ){0,3}(?:api[-_ ]?keys?|access[-_ ]?keys?|access[-_ ]tokens?|auth(?:entication)? tokens?|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization(?: header)?|security token|authentication|id token|personal access token|secret key|login)\b",
             r"\b(?:api[-_ ]?key|access[-_ ]?key|access token|auth token|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization header|security token|authentication token|refresh token|session token|session cookie|secret key|api token)s?\b~\b(?:not valid|invalid|expired|missing|not found|required|incorrect|disabled|revoked|not provided|not set|is wrong|malformed|not configured|not authorized|may be expired|does not exist|is not allowed|leaked|blocked|rejected|not recognized)\b",
-            r"\b(?:provide|set|pass|supply|specify|enter|configure|check|specified|include)\b~(?:\bapi[-_ ]?key\b|_api_key\b|\bauth token\b|\bauthorization header\b)",
+            r"\b(?:provide|set|pass|supply|specify|enter|add|configure|check|specified|include)\b~(?:\bapi[-_ ]?key\b|_api_key\b|\bauth token\b|\bauthorization header\b)",
             r"\b& (?:load|find|resolve|locate|obtain|get|refresh|validate|verify|automatically determine) (?:(?:the|your|default|any|valid|a) ){0,2}(?:credentials?|access token|oauth token|auth token|api key|token|jwt)\b",
             r"\b(?:token|session|login|credentials?|signature|key|certificate of identity) (?:has |have |is |was |may be )?expired\b",
             r"\btoken (?:is |was )?(?:invalid|revoked|malformed|expired)\b",
@@ -334,6 +334,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.general", AuthError)
         .hint()
         .text(&[
+            r"\bnot (?:enabled|activated|authorized|set up|provisioned|approved|allowed) (?:for|in|on|by) (?:your|this|the|my|their) (?:current )?(?:account|organi[sz]ation|user|workspace|team|project|tenant|company|enterprise|admin\w{0,9})\b",
+            r"\b(?:without|requires?|needs?|only for|must have|need) (?:a |an |your )?verified (?:organi[sz]ation|account|e-?mail|phone|identity|user)s?\b",
+            r"\b(?:contact|ask|reach out to) (?:your|the|an|our) (?:\S{1,14} )?(?:admin|administrator|owner)s?\b",
             r"\b(?:access|permissions?|privileges?)\b~\bdenied\b",
             r"^denied\b",
 

@@ -124,6 +124,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\bnot (?:accessible|included|offered|unlocked|supported|usable|permitted) (?:with|on|in|for|under|by) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:tier|plan|subscription|key|licen[sc]e)\b",
+            r"\bno models? match(?:es|ed|ing)?\b|\bnone of (?:the |your |these )?(?:\S{1,14} )?models\b",
+            r"\b(?:does not|doesn't|do not|don't) (?:serve|host|offer|have|provide|know|carry|list) (?:that|this|the|such a|a|any|your) (?:\S{1,20} )?model\b",
             r"\baccess to \S{3,60} is not (?:yet )?enabled\b",
 
             r"\b(?:isn't|is not|not yet|not) available (?:for|to|on|under|with) (?:your|this) (?:account|plan|organi[sz]ation|project|workspace|tier|subscription|key|user)\b",

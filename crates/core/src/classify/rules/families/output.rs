@@ -276,6 +276,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\bno (?:valid|parse?able|usable|recogni[sz]able|executable) \S{1,16}(?: \S{1,14})? (?:in|from|by) (?:the )?(?:model|llm|assistant|agent|ai)\b",
+            r"\bnon-?json (?:response|output|answer|body|reply|data|content|payload)\b",
             r"\b(?:response|output|answer|reply|completion|generation|message)\b(?: \S{1,14}){0,2} (?:hit|reached|exceeded|stopped at|ran into|was cut (?:off )?(?:at|by)|truncated (?:at|by|due to)) (?:the |its |a |your )?(?:\S{1,14} )?(?:length|token|tokens|output|size|generation) (?:limit|cap|maximum|budget)\b",
             r"\b(?:reached|hit) (?:the |its )?(?:max(?:imum)?|limit)(?: number)?(?: of)? (?:output |completion |response |generated )?tokens (?:allowed |permitted )?(?:for|in|of) (?:the |a |this |its )?(?:response|output|answer|reply|completion|generation)\b",
             r"\b(?:plain[- ]?text|text|prose|natural language) (?:responses?|answers?|replies|outputs?) (?:are|is|was|were) not (?:permitted|allowed|accepted|supported|valid)\b",

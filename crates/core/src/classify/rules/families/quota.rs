@@ -197,6 +197,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .window()
         .text(&[
+            r"\bexceed(?:s|ed|ing)? (?:\S{1,16} ){0,3}(?:daily|weekly|monthly|annual|spending|cost|max(?:imum)?|total) (?:\S{1,12} )?(?:budget|spend|cap|allowance|allotment)\b",
+            r"\b(?:max(?:imum)?|total|daily|weekly|monthly|spend(?:ing)?|cost|project|team|user|key|session|task|api|llm|dollar|usd) (?:budget|spend|spending|cost)(?: limit| cap)?(?: of)?(?: \(?[$]?\d[\d.,]{0,9}\)?)? (?:was |is |has been |already )?(?:exceeded|reached|exhausted|used up|spent|hit)\b",
             r"\b(?:not enough|insufficient|zero|lacking|0) (?:\S{1,14} ){0,2}(?:credits?|funds|points|coins|neurons|balance|money|compute units|inference units)\b",
 
             r"\bno (?:\S{1,14} ){0,2}(?:credits?|funds|points|coins|neurons|compute units|inference units)(?:[.,;:!)\x22]|$| (?:remaining|left|available|to|for|on|in|and|or|please|balance)\b)",

@@ -184,6 +184,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bcannot both be\b|\bcan't both be\b|\bnot both\b",
+            r"\btoo (?:deeply |many levels )?nested\b|\bnesting (?:depth|level)\b~\b(?:exceed\w{0,3}|limit|too|max\w{0,4})\b",
+            r"\bduplicate (?:\S{1,14} ){0,2}(?:names?|ids?|keys?|tools?|parameters?|entr(?:y|ies)|fields?|functions?|headers?)\b",
+            r"\b(?:invalid|bad|broken|malformed|incorrect|unsupported|incomplete) (?:\S{1,14} )?(?:config(?:uration)?|settings?|options?)\b",
+            r"\bconfig(?:uration)?(?: file)?(?: \S{1,40})? (?:is|was|has|contains?) (?:an |a )?(?:invalid|malformed|broken|incorrect|bad|wrong|incomplete|error\w{0,1})\b",
+            r"\b(?:number|count) of (?:\S{1,14} ){1,6}(?:is |must be |should be |has to be |was |does )?(?:not )?(?:equal|match|the same)\b",
+            r"\bmismatch(?:ed)?\b~\bexpected\b~\b(?:got|received|found|but)\b",
             r"\bnot found, (?:verify|check)\b",
             r"\b(?:verify|check) your (?:api base|base url|endpoint|api_base)\b",
 

@@ -107,6 +107,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.general", ContentFilter)
         .class()
         .text(&[
+            r"\b(?:generation|prompt|image|answer|response|completion) (?:was |is |has been |were )?(?:refused|declined)\b",
+            r"\bresembl(?:es?|ing|ed) (?:\S{1,14} )?(?:protected|copyrighted|licensed|existing) (?:material|content|code|work)\b|\bprotected material\b",
             r"\billegal(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?(?:[.,;:)\x22']|$| (?:was|were|is|are|has|have|detected|found|in|and|or|that|by)\b)",
             r"\b(?:content|prompt|query|request|response|output|message|input|text|image|question) (?:was |is |has been )?(?:blocked|refused|withheld|suppressed|rejected|declined)\b~\b(?:violence|violent|sexual|hate|self-harm|policy|policies|restricted|topics?|harm\w{0,4}|unsafe|safety|categor\w{1,3}|sensitive)\b",
 

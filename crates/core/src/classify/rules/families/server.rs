@@ -102,6 +102,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.general", ServerError)
         .hint()
         .text(&[
+            r"\b(?:apis?|servers?|services?|site|platform|backend|gateway|provider|endpoint|systems?|proxy|upstream|cluster|openai|anthropic|claude|gemini|chatgpt|copilot|openrouter) (?:is|are|was|were|appears? to be|seems? to be|may be|might be) (?:currently |temporarily |completely |all )?(?:down|offline|not working|unavailable)\b",
+            r"\b(?:on|at|from) (?:the |its |their )?(?:provider|server|upstream|vendor|service|api|backend|openai|anthropic|google|microsoft)(?:'s)? (?:side|end)\b",
+            r"\b(?:terminated|stopped|ended|failed|aborted) (?:due to|because of|with|on|after) (?:an |a |some )?(?:\S{1,14} )?error\b",
+            r"\b(?:didn't|did not|doesn't|does not) work (?:on|at) (?:our|the)\b",
             r"\b& generate\b",
             r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
 

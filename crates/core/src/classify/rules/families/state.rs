@@ -97,7 +97,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:is|are) not registered\b",
             r"\bnot registered (?:for|in|with) project\b",
             r"\bserver not initialized\b",
-            r"\bsession (?:has |was )?(?:expired or|terminated|been (?:terminated|deleted|closed))",
+            r"\bsession (?:has |was )?(?:expired or (?:was|has|been|does|did|never|not|is not|invalid|deleted)|terminated|been (?:terminated|deleted|closed))",
             r"\b(?:encrypted|thinking) content\b~\bcould not be (?:verified|decrypted)",
             r"\bno tabs? with id\b|\btarget (?:page|closed)\b~\bclosed",
         ])
@@ -157,6 +157,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\bno (?:previous|prior|saved|earlier|stored|existing|matching|resumable|recent|past) (?:\S{1,14} )?(?:sessions?|conversations?|threads?|chats?|runs?|checkpoints?|tasks?|transcripts?)(?: was| were| is| are)? (?:found|available|to (?:continue|resume|restore|load)|exists?|left)\b",
+            r"\b(?:conversation|chat|session|thread|history|transcript|workspace|checkpoint|project) & be (?:loaded|restored|opened|resumed|recovered|found|continued|reopened)\b",
+            r"\bexecution context (?:was |has been |is )?(?:destroyed|not available)\b|\bbrowser (?:context|session|window|tab|page)(?: \S{1,20})? (?:was |has been |is |have been )?(?:destroyed|closed|gone|crashed|disposed|disconnected)\b",
             r"\b& (?:restore|recover|reload|rehydrate|resume|deserialize) (?:\S{1,14} ){0,3}?(?:state|history|context|memory|progress)\b",
             r"\b(?:run|thread|session|job|batch|task|conversation) (?:that )?(?:you|we) (?:are|were|asked|requested)\b~\b(?:expired|gone|not found|no longer|deleted)\b",
 
@@ -165,7 +168,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{1,60}){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|closed|not found|unknown|missing|forgotten|wiped|evicted)\b",
             r"\b(?:cursor|iterator|lease|transaction|savepoint|snapshot|consumer|subscription|watch) (?:id )?(?:\S{1,40} )?(?:not found|expired|is no longer|invalidated|unknown|too old)\b",
 
-            r"\b(?:sandbox|container|session|thread|run|conversation|batch|upload|workspace|instance|vm|machine|browser|job|agent)\b(?: \S{1,60})? (?:has |was |is |had )?(?:already |since )?(?:been )?(?:terminated|stopped and removed|reaped|garbage collected|evicted|discarded|cleaned up|destroyed|recycled|shut down|archived)\b",
+            r"\b(?:sandbox|container|session|thread|run|conversation|batch|upload|workspace|instance|vm|machine|browser|job|agent)\b(?: \S{1,60})? (?:has |was |is |had )(?:already |since )?(?:been )?(?:terminated|stopped and removed|reaped|garbage collected|evicted|discarded|cleaned up|destroyed|recycled|shut down|archived)\b",
             r"\bno such (?:container|image|volume|sandbox|object|key|job|task|window|client|pane|session|file object|upload|stream|instance|machine|vm|thread|conversation|agent|project|checkpoint|snapshot|dialog|message|topic|queue|consumer group)\b",
             r"\b(?:upload|file|session|thread|conversation|response|batch|cache|cached content|container|sandbox|checkpoint|lease|reservation|snapshot|url|link|handle|cursor|subscription|invite|result)\b(?: \S{1,60}){0,2} (?:has |is |was |have )?(?:already )?(?:expired|no longer (?:available|valid|exists?|active|found|accessible|stored))\b",
             r"\b(?:does not|doesn't|no longer) (?:exists?|know|recognize|have) (?:the |this |that |your |a |any )?(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload)\b",

@@ -6,6 +6,9 @@ use crate::kind::FailureKind::Timeout;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.passed", Timeout)
         .text(&[
+            r"\btook (?:more|longer) than (?:\S{1,12} ){0,2}\d",
+            r"\b(?:been )?running for (?:over |more than |at least |about )?\d{1,6} ?(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b~\b(?:stopped|killed|aborted|terminated|cancell?ed|interrupted|gave up)\b",
+            r"\bexceed(?:ed|s|ing) (?:the |its |a |an )?(?:\S{1,12} )?(?:wall[- ]?clock|wall[- ]?time|time|run ?time|duration|execution[- ]time) (?:limit|budget|cap|maximum)\b",
             r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){1,6}?(?:within|inside) (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
             r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){0,5}?(?:respond|start|finish|complete|answer|connect|reply|return|ready|arrive|come|happen|acknowledge|load|open|appear)(?:ed|s|ing|n|d)? in (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
 
