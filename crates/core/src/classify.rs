@@ -109,7 +109,7 @@ impl Classifier {
     pub fn matches(&self, evidence: &Evidence<'_>) -> Vec<(&'static Rule, String)> {
         let (text, _) = read(evidence);
         let status = status::stated(&text.lower).map(|(code, _)| code).or(evidence.status);
-        let known = Known { status, ruled_out: surface::ruled_out(evidence, status) };
+        let known = known(evidence, status);
         let matches = self.table.matches(&text, known).into_iter();
         matches.map(|(rule, span)| (rule, String::from_utf8_lossy(&text.shown[span]).into_owned())).collect()
     }
@@ -120,7 +120,7 @@ impl Classifier {
         let stated = status::stated(&text.lower);
         let status = stated.map(|(code, _)| code).or(evidence.status);
 
-        let known = Known { status, ruled_out: surface::ruled_out(evidence, status) };
+        let known = known(evidence, status);
         let mut found = self.table.search(&text, known);
         let loose = evidence.surface == Surface::Text && evidence.status.is_none();
         if loose && found.best.as_ref().is_some_and(|best| benign::is_mention(&text.lower, &best.span)) {
@@ -160,6 +160,13 @@ impl Classifier {
         }
         failure
     }
+}
+
+/// What is known before the text is searched.
+fn known(evidence: &Evidence<'_>, status: Option<u16>) -> Known {
+    let typed = evidence.transport.is_some() || evidence.exit.is_some();
+    let may_guess = status.is_none() && !typed && matches!(evidence.surface, Surface::Http | Surface::Text);
+    Known { status, ruled_out: surface::ruled_out(evidence, status), may_guess }
 }
 
 /// The text of the evidence without its benign lines, and the name of the first shape of those.
