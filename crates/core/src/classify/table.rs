@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::code::{Codes, is_code};
+use super::code::{Codes, is_code, spaced_value};
 use super::index::Index;
 use super::phrase::Phrase;
 use super::role::{self, Role};
@@ -134,6 +134,8 @@ impl Table {
         };
         let mut candidates = self.causes.candidates(text.lower.len());
         let code = |word: Range<usize>, shaped| {
+            let spaced = spaced_value(&text.lower, &word);
+            let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
             self.codes.find(text, &word, shaped, |rule, anywhere| {
                 let may_be_best = self.ranks[usize::from(rule)] > best_rank;
                 if may_be_best && self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
@@ -166,6 +168,8 @@ impl Table {
             text,
             |_, _| {},
             |word, shaped| {
+                let spaced = spaced_value(&text.lower, &word);
+                let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
                 self.codes.find(text, &word, shaped, |rule, anywhere| {
                     if self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
                         matches.push((self.rules[usize::from(rule)], word.clone()));

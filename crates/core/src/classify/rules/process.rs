@@ -284,6 +284,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.kubernetes", ProcessDied)
         .decisive()
         .code(&[
+            "ShardCannotStart",
             "FailedCreatePodSandBox",
             "FailedCreatePodContainer",
             "CreateContainerConfigError",
@@ -354,6 +355,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.start_general", ProcessDied)
         .class()
         .text(&[
+            r"\b(?:engine|core|server|worker|runtime|shard|executor|backend|kernel|plugin|extension|driver|process|container|agent|browser|gpu|cuda)(?: \S{1,14})? (?:initiali[sz]ation|startup|start-up|launch|boot) (?:has )?(?:failed|error|failure)\b",
             r"\bsyntax error: unexpected\b",
             r"\bcontainer \S{1,40} is unhealthy\b",
             r"\bdependency failed to start\b",

@@ -118,7 +118,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .guess()
         .text(said!(
             r"process|worker|container|agent|subprocess|daemon|pod|kernel|runner|program|plugin|extension|cli|language server|mcp server",
-            r"died|crash\w{0,3}|killed|exited|terminated|dead|could not (?:be )?start\w{0,3}|failed to (?:start|launch|run)|not running|segfault\w{0,3}|unresponsive"
+            r"died|crash\w{0,3}|killed|exited|dead|could not (?:be )?start\w{0,3}|failed to (?:start|launch|run)|not running|segfault\w{0,3}|unresponsive"
         ))
         .example("The plugin is dead"),
     rule("guess.server", ServerError)

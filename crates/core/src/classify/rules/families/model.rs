@@ -73,7 +73,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno (?:inference )?endpoints? (?:is |was |are )?deployed\b",
 
             r"\bmodel: (?:claude|gpt|gemini|o\d|llama|mistral|deepseek|qwen|glm|kimi|grok)[\w./:@-]{0,80}['\x22]",
-            r"\bmodel not exists?\b",
+            r"\bmodel (?:['\x22`]?[\w./:@-]{1,80}['\x22`]? )?not exists?\b",
             r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b",
             r"\bnot found~\bmodels? (?:list|registry|catalog)",
             r"\bmodels?\b(?: resource| name| id| version)?:?(?:[^.;:{}]|[.:]\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
@@ -124,6 +124,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\b(?:does not|doesn't|will not|won't) work (?:with|on|under|for) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:plan|api key|subscription|account|tier|key)\b",
             r"\bnot (?:accessible|included|offered|unlocked|supported|usable|permitted) (?:with|on|in|for|under|by) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:tier|plan|subscription|key|licen[sc]e)\b",
             r"\bno models? match(?:es|ed|ing)?\b|\bnone of (?:the |your |these )?(?:\S{1,14} )?models\b",
             r"\b(?:does not|doesn't|do not|don't) (?:serve|host|offer|have|provide|know|carry|list) (?:that|this|the|such a|a|any|your) (?:\S{1,20} )?model\b",

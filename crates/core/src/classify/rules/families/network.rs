@@ -247,7 +247,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.not_http", NetworkPermanent)
         .decisive()
         .text(&[
-            r"\bmalformed[_ ](?:http[_ ])?(?:response|reply|status|message|packet|frame|header)\b",
+            r"\bmalformed[_ ](?:http[_ ](?:response|reply|message)|reply from|status|packet|frame|header)\b|\bmalformed_(?:response|reply|message)\b",
             r"\bunexpected server response: ?[123]\d\d\b",
             r"\bhandshake status [23]\d\d\b",
 
@@ -272,7 +272,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\bconnect failed\b",
             r"\bconnection to \S{1,80} (?:was |has been )?(?:lost|closed|dropped|failed|refused)\b",
-            r"\b& (?:connect|reach|establish|open|communicate|contact)\b",
+            r"\b& (?:connect|reach|establish|communicate|contact|open (?:an? |the )?(?:\S{1,14} )?(?:connection|socket|channel|tunnel|websocket|port|transport|link))\b",
             r"\b(?:error|failure|failed|trouble|problem) (?:while |when )?(?:connecting|establishing|sending request|opening connection|communicating)\b",
             r"\bfetch failed\b",
             r"\bfailed to fetch\b",

@@ -276,6 +276,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\b(?:completed|ended|finished|returned|stopped|came back) without (?:any |a |an |producing |sending |returning |yielding |generating ){0,2}(?:\S{1,12} )?(?:chunks?|content|output|text|tokens|data|answer|response|message|choices|candidates|tool calls?)\b",
             r"\bno (?:valid|parse?able|usable|recogni[sz]able|executable) \S{1,16}(?: \S{1,14})? (?:in|from|by) (?:the )?(?:model|llm|assistant|agent|ai)\b",
             r"\bnon-?json (?:response|output|answer|body|reply|data|content|payload)\b",
             r"\b(?:response|output|answer|reply|completion|generation|message)\b(?: \S{1,14}){0,2} (?:hit|reached|exceeded|stopped at|ran into|was cut (?:off )?(?:at|by)|truncated (?:at|by|due to)) (?:the |its |a |your )?(?:\S{1,14} )?(?:length|token|tokens|output|size|generation) (?:limit|cap|maximum|budget)\b",
@@ -379,8 +380,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("What came back is not valid YAML"),
     // What the sampler or the agent's loop says of an answer that leads nowhere.
     rule("output.stuck", BadOutput)
-        .code(&["malformed_tool_use", "malformed_response", "malformed_output", "repetition_detected", "output_parse_error"])
+        .code(&[
+            "AgentStuckInLoopError",
+            "StuckInLoop",
+            "LoopDetected",
+            "LoopDetectedError","malformed_tool_use", "malformed_response", "malformed_output", "repetition_detected", "output_parse_error"])
         .text(&[
+            r"\bstuck in (?:a |an )?(?:\S{1,12} )?loop\b",
             r"\b(?:advance|update|step)\w{0,3} (?:the )?fsm\b",
             r"\bgrammar matcher\b~\b(?:failed|rejected|terminated)\b",
             r"\brepetition (?:was |has been )?detected\b|\b(?:repetitive|repeating|degenerate) (?:output|tokens|text|response)s?\b~\b(?:detected|stopp\w{2,4}|abort\w{0,3})\b",
