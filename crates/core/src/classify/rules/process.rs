@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
             r"\bcuda(?:malloc)?\b~\b(?:out of memory|failed)\b",
             r"\b(?:cuda|hip|sycl|vk)\w{2,24}\b~\bout of (?:\S{1,8} )?memory\b",
             r"\b(?:gpu|vram|device|tensor|kv cache|accelerator|npu|xpu|metal|cudnn|nccl)\b~\b(?:out of memory|alloc\w{0,10} fail\w{0,4})\b",
-            r"\b& allocate (?:\S{1,14} ){0,4}(?:memory|buffers?|tensors?|kv cache|cache|bytes|[kmg]i?b)\b",
+            r"\bfailed to allocate (?:\S{1,14} ){0,4}(?:memory|buffers?|tensors?|kv cache|cache|bytes|[kmg]i?b)\b",
             r"\bcudnn_status_\w{4,30}\b|\bcuda_error_out_of_memory\b|\berr_alloc\b",
             r"\bcublas_status_\w{4,30}\b",
             r"\bout of (?:gpu|device|host|video|vram|system|physical|virtual) memory\b",

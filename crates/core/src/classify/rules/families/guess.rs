@@ -43,7 +43,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"models?|deployment|(?:gpt|claude|gemini|gemma|llama|mistral|qwen|deepseek|grok|glm|kimi|o[134])-[\w.:-]{1,40}",
             r"not (?:available|found|supported|allowed|enabled|accessible|known|valid|offered|installed|listed)|unavailable|denied|unknown|deprecated|retired|removed|disabled|does not exist|do not have access|no access|no longer|cannot be used|unrecogni[sz]ed"
         ))
-        .example("Access to gpt-5 was removed"),
+        .example("Removed from the list: the deployment you want"),
     rule("guess.state", StateLost)
         .guess()
         .text(said!(
@@ -92,14 +92,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"ran|took|lasted|waited|stuck|hung|hanging|no (?:answer|response|reply|progress|output)|gave up|killed|stopped|aborted|deadline|timer",
             r"(?:longer than|more than|after|for|over|within) \d{1,6} ?(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?)|too long|passed|ran out|elapsed|exceeded"
         ))
-        .example("It hung for 120s"),
+        .example("It lasted longer than 5 minutes"),
     rule("guess.stream", StreamInterrupted)
         .guess()
         .text(said!(
             r"stream|streaming|sse|chunks?|response|answer|generation",
             r"interrupted|cut|broken off|stopped (?:early|midway|mid\w{0,8})|dropped|disconnected|lost|ended (?:early|abruptly|prematurely|unexpectedly)"
         ))
-        .example("The answer got lost on its way"),
+        .example("Chunks got lost on their way"),
     rule("guess.network", NetworkTransient)
         .guess()
         .text(said!(
