@@ -117,7 +117,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno (?:allowed |available )?(?:providers|endpoints)\b~(?:available|found|matching|support)",
             r"\bmodel\b(?:[^.;]|\.\S){0,60}\bend[- ]of[- ]life\b",
             r"\bis not a (?:valid|known|supported|recognized) model\b",
-            r"\bmodel\b~\bnot (?:currently )?available (?:in|for) (?:your|this) (?:region|country|location|plan|account)",
+            r"\bmodel\b~\b(?:not (?:currently )?(?:available|supported|offered)|unsupported|unavailable) (?:in|for) (?:your|this) (?:\S{1,12} )?(?:region|country|location|plan|account)",
         ])
         .not(&["The model service is overloaded"])
         .example("The model llama-3.1-70b has been decommissioned"),

@@ -221,7 +221,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bexpected (?:content-type )?['\x22`]?(?:application/json|json|text/event-stream)['\x22`]?\b~\b(?:got|received|but|found)\b",
             r"\b(?:received|got|returned) (?:an )?html\b",
             r"\bhtml (?:page |response |document )?(?:instead of|in place of|received|returned)",
-            r"\b(?:instead of|not|expected|rather than) (?:valid )?json\b",
+            r"\b(?:instead of|not|expected|rather than) (?:valid )?json(?:$|[^a-z_ ]| [^s])",
             r"\binvalid (?:utf-?8|unicode)\b|\bcodec can't decode\b|\binvalid (?:start|continuation) byte\b",
             r"\b(?:content[- ]?(?:un)?encoding|gzip|brotli|zlib|deflate|decompress\w{0,4})\b~\b(?:invalid|failed|error|not decode|incorrect|corrupt|unexpected|unknown)",
             r"\b(?:failed|error|can(?:not| not)|unable)\b~\b(?:decode content-encoding|decompress|decode response|unencoding|content unencoding|gunzip)\b",

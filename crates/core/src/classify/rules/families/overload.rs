@@ -113,6 +113,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:upstream|server|model|service|provider|engine|backend|api|system|cluster|gateway|node|gpu|instance|worker|endpoint|llm)s? (?:is |was |are |were |currently |temporarily ){0,2}overload(?:ed)?\b",
             r"\b(?:at|under|near|reached|experiencing|due to|seeing|with) (?:a |an |the |its )?(?:\S{1,12} )?(?:full|max(?:imum)?|100%|peak|high|heavy|extreme|unusual|increased|excessive) (?:utili[sz]ation|load|usage|demand|occupancy|traffic)\b",
             r"\b(?:llm|model|server|service|engine|api|provider|system|backend|gpu|worker|host|endpoint|runner|upstream|site|node|instance|agent)s? (?:is |are |was |were |seems? |appears? )(?:to be )?(?:currently |too |very |still |temporarily |now )?busy\b",
             r"\bstill (?:booting|starting|warming|loading|initiali[sz]ing|spinning|coming up|scaling|deploying|being (?:created|provisioned|loaded|deployed|started))\b",

@@ -157,6 +157,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\bno (?:\S{1,14} )?(?:file|thread|assistant|run|batch|response|session|conversation|container|sandbox|upload|checkpoint|job|task|message)s? (?:was |were |is )?(?:found|exists?|known|matching|stored)(?: with| for| by| under)? (?:that |this |the |given )?(?:id|name|key)\b",
             r"\bno (?:previous|prior|saved|earlier|stored|existing|matching|resumable|recent|past) (?:\S{1,14} )?(?:sessions?|conversations?|threads?|chats?|runs?|checkpoints?|tasks?|transcripts?)(?: was| were| is| are)? (?:found|available|to (?:continue|resume|restore|load)|exists?|left)\b",
             r"\b(?:conversation|chat|session|thread|history|transcript|workspace|checkpoint|project) & be (?:loaded|restored|opened|resumed|recovered|found|continued|reopened)\b",
             r"\bexecution context (?:was |has been |is )?(?:destroyed|not available)\b|\bbrowser (?:context|session|window|tab|page)(?: \S{1,20})? (?:was |has been |is |have been )?(?:destroyed|closed|gone|crashed|disposed|disconnected)\b",

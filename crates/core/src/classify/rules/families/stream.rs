@@ -132,7 +132,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example("The answer broke off"),
     rule("stream.while_reading", StreamInterrupted)
-        .text(&[r"\bclosed while (?:receiving|streaming|downloading|transferring) (?:the )?(?:data|body|response|content|stream)\b"])
+        .text(&[
+            r"\b(?:closed|reset|lost|dropped|aborted|terminated|broken|cut) (?:in (?:the )?)?mid(?:dle of)?[- ]?(?:the |a |an )?(?:stream|response|answer|reply|transfer|generation|message|download)\b",r"\bclosed while (?:receiving|streaming|downloading|transferring) (?:the )?(?:data|body|response|content|stream)\b"])
         .example("ClientException: Connection closed while receiving data"),
     // Every dialect has an event that ends an answer; it did not come.
     rule("stream.no_end", StreamInterrupted)
