@@ -259,19 +259,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.absent_field", BadOutput)
         .hint()
         .text(&[
-            r"\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
-
             r"\blast message was not an assistant message\b",
-
             r"\bexpected string or bytes-like object\b",
             r"\bthe json object must be str, bytes or bytearray\b",
-            r"\bcannot unpack non-iterable nonetype\b",
-            r"\bargument of type 'nonetype' is not iterable\b",
-
-            r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
-            r"\bundefined is not an object\b",
+            r"\bcannot read propert(?:y|ies) (?:of (?:undefined|null) \(reading )?'(?:choices|message|messages|content|candidates|parts|delta|text|usage|tool_calls|function_call|output|completion|finish_reason|role)'",
             r"\bis undefined\b~\b(?:choices|message|content|candidates)\b",
+            r"\b(?:choices|candidates|message\.content|tool_calls|output_text)\b.{0,60}\bis undefined\b",
         ])
+        .not(&["TypeError: Cannot read properties of undefined (reading 'filePath')"])
         .example("TypeError: Cannot read properties of undefined (reading 'message')"),
     rule("output.general", BadOutput)
         .class()
