@@ -303,7 +303,11 @@ pub const BENIGN: &[Benign] = &[
         r"^[^:{]*\b(?:yesterday|last (?:week|night|month|year)|this morning|since (?:the )?(?:upgrade|update|fix|release|rollback))\b[^{]*$",
         "The customer complained about the server being down yesterday",
     ),
-    benign("benign.done", r"\.\.\. ?(?:done|ok|ready|success)\b[.!]?\s*$|\bexited normally\b|\b(?:session|process|worker|server|connection|stream|container|job)(?: [\w#-]*\d[\w#-]*)? (?:has |was )?(?:exited|closed|ended|terminated|stopped|shut down) (?:normally|cleanly|gracefully|successfully)\b", "loading model... done"),
+    benign(
+        "benign.done",
+        r"\.\.\. ?(?:done|ok|ready|success)\b[.!]?\s*$|\bexited normally\b|\b(?:session|process|worker|server|connection|stream|container|job)(?: [\w#-]*\d[\w#-]*)? (?:has |was )?(?:exited|closed|ended|terminated|stopped|shut down) (?:normally|cleanly|gracefully|successfully)\b",
+        "loading model... done",
+    ),
     benign(
         "benign.capability",
         r"^\s*(?:the )?(?:maximum |max )?(?:context|input|output|token)s? (?:length|window|limit|size) of (?:this|the|that) model is\b[^{]*$|^\s*\S+ (?:supports|offers|allows) (?:at most|up to) [\d,.]+[km]? ?(?:tokens)?[^{]*$|^\s*(?:free|paid|pro|basic)(?: tier| plan)?: [^{]*\bper (?:minute|day|hour|month)\b[^{]*$",

@@ -18,8 +18,7 @@ pub(super) use literal::{HEAD_BYTES, Literal, head};
 pub(super) use start::{ALWAYS_NOTE, BEYOND_NOTE, KEY_BYTES, LONG_BYTES, NOTE_BITS, long_note, note};
 
 /// What `&` stands for: every way to say that something could not be done.
-const FAILED: &str =
-    "(?:failed to|unable to|could not|couldn't|cannot|can't|can not|not able to|failure to)";
+const FAILED: &str = "(?:failed to|unable to|could not|couldn't|cannot|can't|can not|not able to|failure to)";
 /// Verbs that are written with their "not" in one word as often as in two.
 const CONTRACTED: [&str; 10] = ["is", "are", "was", "were", "does", "do", "did", "has", "have", "could"];
 /// Steps one try may take. The longest honest one takes some hundred.

@@ -90,8 +90,7 @@ impl Table {
         let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
         let statuses = rules.iter().map(|rule| rule.statuses).collect();
-        let [causes, classes, guesses] =
-            [causes, classes, guesses].map(|phrases| Index::new(phrases.into_iter()));
+        let [causes, classes, guesses] = [causes, classes, guesses].map(|phrases| Index::new(phrases.into_iter()));
         Self { rules, ranks, statuses, codes, causes, classes, guesses, waits: Index::new(waits) }
     }
 

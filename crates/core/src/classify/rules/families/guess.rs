@@ -10,7 +10,10 @@ use crate::kind::FailureKind::{
 /// A thing and its fate, and the fate before the thing.
 macro_rules! said {
     ($thing:literal, $fate:literal) => {
-        &[concat!(r"\b(?:", $thing, r")\b~\b(?:", $fate, r")\b"), concat!(r"\b(?:", $fate, r")\b~\b(?:", $thing, r")\b")]
+        &[
+            concat!(r"\b(?:", $thing, r")\b~\b(?:", $fate, r")\b"),
+            concat!(r"\b(?:", $fate, r")\b~\b(?:", $thing, r")\b"),
+        ]
     };
 }
 
