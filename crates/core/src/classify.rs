@@ -9,7 +9,8 @@
 //!    status). A **cause** beats a **class** (`rate_limit_error` around "model overloaded").
 //!    A class beats the **status** (a 403 whose code is `rate_limited`). A status beats a
 //!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1".
-//!    Where nothing of all that is known, the `surface` itself is evidence, the least of all.
+//!    Where nothing of all that is known, the `surface` itself is evidence; and a text that not even
+//!    has one is **guessed** at: a thing and what became of it, in one sentence.
 //!    What is said in passing (`role`) weighs less than a plain statement of the next lower degree,
 //!    though more than a status;
 //! 3. between equal weights, the kind that leaves the caller fewer choices;

@@ -221,6 +221,18 @@ mod tests {
     }
 
     #[test]
+    fn a_code_may_be_written_with_blanks() {
+        let value = |text: &str, word: &str| {
+            let start = text.find(word).unwrap();
+            spaced_value(text.as_bytes(), &(start..start + word.len())).map(|span| text[span].to_owned())
+        };
+        assert_eq!(value(r#"{"error": "invalid grant"}"#, "invalid").as_deref(), Some("invalid grant"));
+        assert_eq!(value(r#"{"error": "invalid grant: expired"}"#, "invalid"), None);
+        assert_eq!(value(r#"{"text": "invalid grant"}"#, "invalid"), None);
+        assert_eq!(value(r#"{"error": "invalid grant"#, "invalid"), None);
+    }
+
+    #[test]
     fn every_spelling_is_known() {
         for text in
             ["rate_limit_error", "RateLimitError", "RATE_LIMIT_ERROR", "openai.RateLimitError:", "rateLimitError"]

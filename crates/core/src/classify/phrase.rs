@@ -501,6 +501,17 @@ mod tests {
     }
 
     #[test]
+    fn wordings_are_the_same_words() {
+        let ends = |pattern: &str, text: &str| Phrase::new(pattern).unwrap().end(text.as_bytes(), &[], 0).is_some();
+        for text in ["failed to connect", "couldn't connect", "can not connect", "unable to connect"] {
+            assert!(ends(r"\b& connect\b", text), "{text}");
+        }
+        assert!(!ends(r"\b& connect\b", "did connect"));
+        assert!(ends(r"\bis not set\b", "isn't set") && ends(r"\bis not set\b", "is not set"));
+        assert!(!ends(r"\bis not set\b", "is set"));
+    }
+
+    #[test]
     fn values_are_read_whole() {
         let phrase = Phrase::new(r"in (\d{1,9}(?:\.\d{1,9})?) ?s").unwrap();
         let value = |text: &str| phrase.value(text.as_bytes(), &[], 0).map(|range| text[range].to_owned());

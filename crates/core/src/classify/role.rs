@@ -207,6 +207,8 @@ mod tests {
             ("the key is wrong", "key is wrong", Role::Statement),
             ("no api key found in request", "api key found", Role::Aside),
             ("api key found in request", "api key found", Role::Statement),
+            ("no openai api key found", "api key found", Role::Aside),
+            ("input should be 'stop' or 'safety'", "safety", Role::Aside),
             ("piano secrets found", "secrets found", Role::Statement),
             ("model overloaded", "model", Role::Statement),
         ];

@@ -54,6 +54,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             // Whoever says "deleted the sandbox" did so.
             r"\b(?:no longer|not found|lost|missing|unknown|could not (?:find|load|restore|open))\b~\b(?:session|thread|conversation|chat|container|sandbox|checkpoint|worktree|workspace|snapshot|transcript)\b",
         ])
+        .not(&["Deleted sandbox sbx-1234 after task completion"])
         .example("The worktree has vanished"),
     rule("guess.overloaded", Overloaded)
         .guess()
@@ -61,6 +62,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"capacity|load|queue|workers?|gpus?|slots?|replicas?|traffic|demand|resources",
             r"full|busy|exceed(?:s|ed)|exhausted|insufficient|not enough|no free|could not find free|high|heavy|unavailable|occupied|saturated|not available|at the moment|right now|too many|backed up|congested"
         ))
+        .not(&["Loaded 3 workers"])
         .example("Demand is high, come back"),
     rule("guess.rate", RateLimit)
         .guess()
@@ -68,6 +70,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"requests?|calls?|tpm|rpm|qps|frequency|throughput|concurrency|rate|attempts|burst",
             r"exceed(?:s|ed)|over (?:the |your )?limit|too (?:high|many|fast|frequent|often)|limit (?:reached|hit)|limited|throttl\w{1,4}|slow down|next minute|cooldown|cool down|refill\w{0,3}"
         ))
+        .not(&["token bucket refilled"])
         .example("TPM exceeded"),
     rule("guess.auth", AuthError)
         .guess()
@@ -75,6 +78,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"api[- ]?keys?|keys?|tokens?|credentials?|login|log ?in|sign ?in|password|signature|permissions?|access|auth|authentication|authorization|oauth|sso|organi[sz]ation|cookie|licen[sc]e",
             r"invalid|wrong|denied|expired|missing|required|rejected|refused|not (?:valid|match|allowed|set|accepted|granted|configured|a member)|did not match|for another|revoked|failed|forbidden|blocked|disabled|needed|incorrect|mismatch|pending|not approved?"
         ))
+        .not(&["Refreshing OAuth token (expires in 42s)"])
         .example("The key you gave is for another environment"),
     rule("guess.output", BadOutput)
         .guess()
@@ -131,5 +135,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"server|service|api|provider|upstream|backend|gateway",
             r"failed|failure|crashed|down|not available|exception|problems?|trouble|broken|unhealthy|malfunction\w{0,3}"
         ))
+        .not(&["Perhaps the gateway is in trouble"])
         .example("The gateway is in trouble"),
 ];
