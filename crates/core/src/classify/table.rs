@@ -15,13 +15,15 @@ use super::surface::Kinds;
 use super::text::Text;
 use super::wait::{WAITS, Wait};
 use super::words::Words;
-use crate::kind::FailureKind;
 
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
 
 /// Longer texts hold too many words to guess by.
 const GUESS_BYTES_MAX: usize = 400;
+
+/// Every match that is no guess has at least this precedence.
+const HINT_PRECEDENCE_MIN: u16 = Weight::Hint as u16 * 32;
 
 /// Every match that names a cause ranks above this.
 const CAUSE_RANK_MIN: u32 = (Weight::Cause as u32 * 32) << 16;
@@ -117,7 +119,7 @@ impl Table {
         let mut best_rank = 0;
         let mut offer = |index: u16, span: Range<usize>, best_rank: u32| {
             let plain = (self.ranks[usize::from(index)] >> 16) as u16;
-            let is_guess = plain < rule::precedence(Weight::Hint, FailureKind::Unknown);
+            let is_guess = plain < HINT_PRECEDENCE_MIN;
             let precedence = match role(&span) {
                 Role::Statement => plain,
                 // What is said in passing is nothing to guess by.
