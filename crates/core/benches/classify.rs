@@ -93,8 +93,11 @@ fn fastest(mut work: impl FnMut()) -> f64 {
 }
 
 fn regex_set(classifier: &Classifier) {
-    let patterns: Vec<String> =
-        classifier.rules().flat_map(|rule| rule.texts).map(|text| text.replace('~', ".{0,60}")).collect();
+    let patterns: Vec<String> = classifier
+        .rules()
+        .flat_map(|rule| rule.texts)
+        .map(|text| text.replace('~', ".{0,60}").replace('&', "(?:failed to|unable to|could not|cannot)"))
+        .collect();
     let started = Instant::now();
     let set = RegexSetBuilder::new(&patterns).unicode(false).size_limit(1 << 30).build();
     let Ok(set) = set else { return println!("one RegexSet does not compile") };

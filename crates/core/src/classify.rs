@@ -9,7 +9,8 @@
 //!    status). A **cause** beats a **class** (`rate_limit_error` around "model overloaded").
 //!    A class beats the **status** (a 403 whose code is `rate_limited`). A status beats a
 //!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1".
-//!    Where nothing of all that is known, the `surface` itself is evidence, the least of all.
+//!    Where nothing of all that is known, the `surface` itself is evidence; and a text that not even
+//!    has one is **guessed** at: a thing and what became of it, in one sentence.
 //!    What is said in passing (`role`) weighs less than a plain statement of the next lower degree,
 //!    though more than a status;
 //! 3. between equal weights, the kind that leaves the caller fewer choices;
@@ -109,7 +110,7 @@ impl Classifier {
     pub fn matches(&self, evidence: &Evidence<'_>) -> Vec<(&'static Rule, String)> {
         let (text, _) = read(evidence);
         let status = status::stated(&text.lower).map(|(code, _)| code).or(evidence.status);
-        let known = Known { status, ruled_out: surface::ruled_out(evidence, status) };
+        let known = known(evidence, status);
         let matches = self.table.matches(&text, known).into_iter();
         matches.map(|(rule, span)| (rule, String::from_utf8_lossy(&text.shown[span]).into_owned())).collect()
     }
@@ -120,7 +121,7 @@ impl Classifier {
         let stated = status::stated(&text.lower);
         let status = stated.map(|(code, _)| code).or(evidence.status);
 
-        let known = Known { status, ruled_out: surface::ruled_out(evidence, status) };
+        let known = known(evidence, status);
         let mut found = self.table.search(&text, known);
         let loose = evidence.surface == Surface::Text && evidence.status.is_none();
         if loose && found.best.as_ref().is_some_and(|best| benign::is_mention(&text.lower, &best.span)) {
@@ -162,6 +163,13 @@ impl Classifier {
     }
 }
 
+/// What is known before the text is searched.
+fn known(evidence: &Evidence<'_>, status: Option<u16>) -> Known {
+    let typed = evidence.transport.is_some() || evidence.exit.is_some();
+    let may_guess = status.is_none() && !typed && matches!(evidence.surface, Surface::Http | Surface::Text);
+    Known { status, ruled_out: surface::ruled_out(evidence, status), may_guess }
+}
+
 /// The text of the evidence without its benign lines, and the name of the first shape of those.
 fn read(evidence: &Evidence<'_>) -> (Text, Option<&'static str>) {
     let (body, benign) = match evidence.surface {
@@ -191,7 +199,13 @@ fn decide(
         Surface::Text => text.lower.starts_with(b"{") && is_whole_answer(evidence, text),
         Surface::Network | Surface::Stream | Surface::Process => false,
     };
+    let unreached = evidence.surface == Surface::Network && status.is_none();
+    let blames_server = |verdict: &Verdict| {
+        verdict.kind == FailureKind::ServerError
+            && verdict.precedence <= rule::precedence(Weight::Hint, FailureKind::ServerError)
+    };
     let by_rule = by_rule
+        .filter(|verdict| !(unreached && blames_server(verdict)))
         .filter(|verdict| !is_excuse(verdict, status))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
     let by_status = status.filter(|_| !is_answer || evidence.status.is_some()).and_then(status::meaning);

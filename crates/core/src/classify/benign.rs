@@ -119,6 +119,36 @@ pub const BENIGN: &[Benign] = &[
         "def on_timeout(self): raise TimeoutError(\"timed out\")",
     ),
     benign(
+        "benign.call",
+        r#"^\s*(?:await )?(?:\w+\.){0,3}(?:log|logger|logging|console|slog|tracing|fmt|errors|anyhow)(?:\.\w+|!|::\w+!?)\(.*\)[;,]?\s*$|^\s*return \w+\(.*\), ?\d{3}\s*$|^\s*(?:\}\s*)?catch ?\(.*\) ?\{.*\}\s*$|^\s*(?:new \w*(?:Error|Exception)|bail!|anyhow!|panic!|Err)\(.*\)[;,]?\s*$"#,
+        "logger.error(\"Failed to connect to server: %s\", err)",
+    ),
+    benign(
+        "benign.tests_pass",
+        r"^[^{]{0,80}\b(?:tests?|suites?|specs?|checks) (?:all )?pass\b[^{]*$",
+        "237 suites / 4395 tests pass on the final tree, one flaked under heavy load",
+    ),
+    benign(
+        "benign.comment_found",
+        r"^\S+\.(?:rs|py|tsx?|jsx?|go|java|cc?|cpp|hp?p?|rb|php|cs|kt|swift|scala|sh):\d+(?::\d+)?:\s*(?://|#|/\*|\*).*",
+        "src/limits.rs:42: /// Too many requests in flight.",
+    ),
+    benign(
+        "benign.plan",
+        r"^\s*(?:(?:⏺|●|•|◦|-|\*) ?)?(?:i'll|i will|i'm going to|i need to|i should|let me|let's|now i|now let|next,? i|first,? i)\b[^:{]*$",
+        "⏺ I'll look at why the connection is refused and fix it.",
+    ),
+    benign(
+        "benign.how_to",
+        r"^\s*to (?:authenticate|configure|enable|install|set up|get started|start|test|build|debug|customi[sz]e|override|change)\b[^,:{]{0,60}, (?:pass|use|set|send|add|include|provide|call|run|see|configure|install|open|click|create)\b[^{]*$",
+        "To authenticate, pass your API key in the Authorization header.",
+    ),
+    benign(
+        "benign.check_passed",
+        r"^\s*(?:(?:-|\*|•) )?[\w -]{0,50}\b(?-i:OK|PASS|PASSED): .*",
+        "- provider reachability OK: `https://example.com/ reachable (HTTP 403)`",
+    ),
+    benign(
         "benign.what_code_does",
         r"^\s*(?:the|this|our) (?:function|method|client|library|sdk|middleware|wrapper|helper|code|class|hook|decorator|proxy) (?:also |only |always |now )?(?:retries|handles|catches|raises|throws|returns|wraps|maps|treats|ignores|logs|reports|swallows)\b[^:{]*$",
         "The function retries on connection reset.",
@@ -215,7 +245,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.question",
-        r"^\s*(?:> ?)?(?:how|why|what|when|where|which|who|is|are|am|do|does|did|can|could|should|would|will|has|have|any(?:one|body)?)\b[^{]*\?\s*$",
+        r"^\s*(?:> ?)?(?:(?:faq|q|question)\b[.: ]{1,2})?(?:how|why|what|when|where|which|who|is|are|am|do|does|did|can|could|should|would|will|has|have|any(?:one|body)?)\b[^{]*\?\s*$",
         "> is this rate limited?",
     ),
     benign(
@@ -273,7 +303,11 @@ pub const BENIGN: &[Benign] = &[
         r"^[^:{]*\b(?:yesterday|last (?:week|night|month|year)|this morning|since (?:the )?(?:upgrade|update|fix|release|rollback))\b[^{]*$",
         "The customer complained about the server being down yesterday",
     ),
-    benign("benign.done", r"\.\.\. ?(?:done|ok|ready|success)\b[.!]?\s*$|\bexited normally\b", "loading model... done"),
+    benign(
+        "benign.done",
+        r"\.\.\. ?(?:done|ok|ready|success)\b[.!]?\s*$|\bexited normally\b|\b(?:session|process|worker|server|connection|stream|container|job)(?: [\w#-]*\d[\w#-]*)? (?:has |was )?(?:exited|closed|ended|terminated|stopped|shut down) (?:normally|cleanly|gracefully|successfully)\b",
+        "loading model... done",
+    ),
     benign(
         "benign.capability",
         r"^\s*(?:the )?(?:maximum |max )?(?:context|input|output|token)s? (?:length|window|limit|size) of (?:this|the|that) model is\b[^{]*$|^\s*\S+ (?:supports|offers|allows) (?:at most|up to) [\d,.]+[km]? ?(?:tokens)?[^{]*$|^\s*(?:free|paid|pro|basic)(?: tier| plan)?: [^{]*\bper (?:minute|day|hour|month)\b[^{]*$",
@@ -319,6 +353,8 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         let line_start = &line[..line.len().min(600)];
         let is_read = number < LINES_MAX;
         let informs = || is_informational(line_start).then_some("benign.informational");
+        // What git passes on from the other side is no subject of a commit.
+        let is_read = is_read && !line_start.starts_with(b"remote: ");
         let benign = if is_read { shape(line_start).or_else(informs) } else { None };
         code.note(line_start, benign);
         match benign {
@@ -448,7 +484,7 @@ const TELLING: &[&str] = &[
     "denied",
     "exceed",
     "exited",
-    "crash",
+    "crashed",
     "timed out",
     "abort",
     "unable",

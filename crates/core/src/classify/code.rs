@@ -56,6 +56,18 @@ pub(super) fn is_code(lower: &[u8], span: &Range<usize>, anywhere: bool) -> bool
     anywhere || is_code_field(&lower[..span.start]) || is_tag(lower, span)
 }
 
+/// The whole value of a code field that begins with the word at `span` and goes on behind a blank:
+/// `"error": "invalid grant"`.
+pub(super) fn spaced_value(lower: &[u8], span: &Range<usize>) -> Option<Range<usize>> {
+    let (Some(b' '), Some(quote @ (b'"' | b'\''))) = (lower.get(span.end), lower[..span.start].last()) else {
+        return None;
+    };
+    let rest = &lower[span.end..lower.len().min(span.start + WORD_BYTES.end)];
+    let len = rest.iter().position(|byte| !byte.is_ascii_lowercase() && *byte != b' ')?;
+    let is_value = rest[len] == *quote && is_code_field(&lower[..span.start]);
+    is_value.then_some(span.start..span.end + len)
+}
+
 /// Whether a code is given in brackets, as Connect does: `[unauthenticated] ...`.
 fn is_tag(lower: &[u8], span: &Range<usize>) -> bool {
     let before = &lower[..span.start];
@@ -142,7 +154,7 @@ fn without_joints<'a>(word: &[u8], buffer: &'a mut [u8; WORD_BYTES.end]) -> &'a 
     let mut len = 0;
     for byte in word {
         buffer[len] = *byte;
-        len += usize::from(!matches!(byte, b'_' | b'-'));
+        len += usize::from(!matches!(byte, b'_' | b'-' | b' '));
     }
     &buffer[..len]
 }
@@ -206,6 +218,18 @@ mod tests {
         assert!(!finds("rate_limit", r#"{"rate_limit": {"used": 3}}"#));
         assert!(!finds("limit_requests", "x-ratelimit-limit-requests: 7"));
         assert!(!finds("rate_limit", "the rate-limit page"));
+    }
+
+    #[test]
+    fn a_code_may_be_written_with_blanks() {
+        let value = |text: &str, word: &str| {
+            let start = text.find(word).unwrap();
+            spaced_value(text.as_bytes(), &(start..start + word.len())).map(|span| text[span].to_owned())
+        };
+        assert_eq!(value(r#"{"error": "invalid grant"}"#, "invalid").as_deref(), Some("invalid grant"));
+        assert_eq!(value(r#"{"error": "invalid grant: expired"}"#, "invalid"), None);
+        assert_eq!(value(r#"{"text": "invalid grant"}"#, "invalid"), None);
+        assert_eq!(value(r#"{"error": "invalid grant"#, "invalid"), None);
     }
 
     #[test]

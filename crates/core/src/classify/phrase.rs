@@ -17,6 +17,10 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 pub(super) use literal::{HEAD_BYTES, Literal, head};
 pub(super) use start::{ALWAYS_NOTE, BEYOND_NOTE, KEY_BYTES, LONG_BYTES, NOTE_BITS, long_note, note};
 
+/// What `&` stands for: every way to say that something could not be done.
+const FAILED: &str = "(?:failed to|unable to|could not|couldn't|cannot|can't|can not|not able to|failure to)";
+/// Verbs that are written with their "not" in one word as often as in two.
+const CONTRACTED: [&str; 10] = ["is", "are", "was", "were", "does", "do", "did", "has", "have", "could"];
 /// Steps one try may take. The longest honest one takes some hundred.
 const STEPS_MAX: u32 = 6_000;
 /// Repetitions of anything that may be at least this long are gaps: what follows begins a word.
@@ -96,9 +100,12 @@ struct Set([u64; 4]);
 
 impl Phrase {
     /// Compiles `pattern`, in which `~` stands for up to sixty bytes of anything
-    /// before a word or a sign.
+    /// before a word or a sign, and `&` for "failed to" in all its wordings.
     pub(super) fn new(pattern: &str) -> Result<Self, Unusable> {
-        let pattern = pattern.replace('~', ".{0,60}");
+        let pattern = CONTRACTED.iter().fold(pattern.to_owned(), |pattern, verb| {
+            pattern.replace(&format!("{verb} not"), &format!("{verb}(?: not|n't)"))
+        });
+        let pattern = pattern.replace('~', ".{0,60}").replace('&', FAILED);
         let parser = ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern);
         let hir = parser.map_err(|error| Unusable::Syntax(error.to_string()))?;
         if hir.properties().maximum_len().is_none() {
@@ -247,7 +254,7 @@ impl Runner<'_> {
 
 /// Whether a text ends with a sentence, so that what follows is the next.
 fn is_next_sentence(before: &[u8]) -> bool {
-    matches!(before, [.., b'a'..=b'z' | b')' | b'"' | b'\'', b'.' | b'!' | b'?', b' '])
+    matches!(before, [.., b'a'..=b'z' | b')' | b'"' | b'\'', b'.' | b'!' | b'?' | b';', b' '])
 }
 
 fn holds(look: Look, text: &[u8], at: usize) -> bool {
@@ -491,6 +498,17 @@ mod tests {
         assert_eq!(Phrase::new("a+b").err(), Some(Unusable::Unbounded));
         assert_eq!(Phrase::new("[a-z]b").err(), Some(Unusable::NoStart));
         assert!(matches!(Phrase::new("a("), Err(Unusable::Syntax(_))));
+    }
+
+    #[test]
+    fn wordings_are_the_same_words() {
+        let ends = |pattern: &str, text: &str| Phrase::new(pattern).unwrap().end(text.as_bytes(), &[], 0).is_some();
+        for text in ["failed to connect", "couldn't connect", "can not connect", "unable to connect"] {
+            assert!(ends(r"\b& connect\b", text), "{text}");
+        }
+        assert!(!ends(r"\b& connect\b", "did connect"));
+        assert!(ends(r"\bis not set\b", "isn't set") && ends(r"\bis not set\b", "is not set"));
+        assert!(!ends(r"\bis not set\b", "is set"));
     }
 
     #[test]

@@ -13,6 +13,9 @@ const REACH_BYTES: usize = 90;
 /// How far behind a match its reason may be announced: "interrupted unexpectedly due to".
 const REASON_BYTES: usize = 30;
 
+/// How many words before a match may deny it.
+const DENIAL_WORDS: usize = 2;
+
 /// What turns the rest of a sentence into a guess, a consequence or a piece of advice, in the order
 /// of the alphabet.
 const ASIDES: &[&str] = &[
@@ -38,6 +41,7 @@ const ASIDES: &[&str] = &[
     "probably ",
     "resulting in ",
     "results in ",
+    "should be ",
     "such as ",
     "switch to ",
     "try ",
@@ -132,11 +136,22 @@ fn is_advice(words: &[u8]) -> bool {
     ADVICE.iter().any(|advice| words.starts_with(advice.as_bytes()))
 }
 
-/// Whether the word before denies them: "no secrets found".
+/// Whether one of the words before denies them: "no secrets found", "no OpenAI API key found".
 fn is_denied(lower: &[u8], start: usize) -> bool {
-    let Some(before) = lower[..start].strip_suffix(b" ") else { return false };
-    let word = before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    matches!(&before[before.len() - word..], b"no" | b"without" | b"never" | b"0")
+    let mut before = &lower[..start];
+    for _ in 0..DENIAL_WORDS {
+        let Some(rest) = before.strip_suffix(b" ") else { return false };
+        let word = rest.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let (rest, word) = rest.split_at(rest.len() - word);
+        if matches!(word, b"no" | b"without" | b"never" | b"0") {
+            return true;
+        }
+        if word.is_empty() {
+            return false;
+        }
+        before = rest;
+    }
+    false
 }
 
 /// Whether the text begins with one of the marks; `alike` says which of them begin with a letter.
@@ -192,6 +207,8 @@ mod tests {
             ("the key is wrong", "key is wrong", Role::Statement),
             ("no api key found in request", "api key found", Role::Aside),
             ("api key found in request", "api key found", Role::Statement),
+            ("no openai api key found", "api key found", Role::Aside),
+            ("input should be 'stop' or 'safety'", "safety", Role::Aside),
             ("piano secrets found", "secrets found", Role::Statement),
             ("model overloaded", "model", Role::Statement),
         ];

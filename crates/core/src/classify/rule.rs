@@ -7,7 +7,7 @@ use crate::kind::FailureKind;
 ///
 /// A rule matches when any of its codes or any of its texts is found. Texts are regular
 /// expressions over flattened lower-case text that begin with a word and are bounded; `~` in them
-/// stands for up to sixty bytes of anything.
+/// stands for up to sixty bytes of anything, and `&` for "failed to" in all its wordings.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Stable name, `<group>.<cause>`; logs and dashboards show it.
@@ -35,6 +35,8 @@ pub struct Rule {
 /// How much a rule proves. The heaviest match decides; see the module of the classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
+    /// Words that mean it more often than not: counts only where nothing at all is known.
+    Guess,
     /// A wrapper or a catch-all code: counts only where nothing better is known.
     Hint,
     /// The HTTP status, a typed transport error, an exit status.
@@ -109,6 +111,12 @@ impl Rule {
     /// Counts only where nothing better is known.
     pub(super) const fn hint(mut self) -> Self {
         self.weight = Weight::Hint;
+        self
+    }
+
+    /// Counts only where nothing at all is known.
+    pub(super) const fn guess(mut self) -> Self {
+        self.weight = Weight::Guess;
         self
     }
 

@@ -54,7 +54,7 @@ mod xai;
 use super::rule::Rule;
 
 /// Grows with every change of meaning, so that a log tells which table decided.
-pub const RULES_VERSION: u32 = 8;
+pub const RULES_VERSION: u32 = 9;
 
 const GROUPS: &[&[Rule]] = &[
     openai::RULES,
@@ -115,6 +115,7 @@ const GROUPS: &[&[Rule]] = &[
     families::cancel::RULES,
     families::server::RULES,
     families::exceptions::RULES,
+    families::guess::RULES,
 ];
 
 /// Every rule, group by group.

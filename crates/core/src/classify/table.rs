@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::code::{Codes, is_code};
+use super::code::{Codes, is_code, spaced_value};
 use super::index::Index;
 use super::phrase::Phrase;
 use super::role::{self, Role};
@@ -18,6 +18,12 @@ use super::words::Words;
 
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
+
+/// Longer texts hold too many words to guess by.
+const GUESS_BYTES_MAX: usize = 400;
+
+/// Every match that is no guess has at least this precedence.
+const HINT_PRECEDENCE_MIN: u16 = Weight::Hint as u16 * 32;
 
 /// Every match that names a cause ranks above this.
 const CAUSE_RANK_MIN: u32 = (Weight::Cause as u32 * 32) << 16;
@@ -34,6 +40,8 @@ pub(super) struct Table {
     causes: Index,
     /// All other phrases.
     classes: Index,
+    /// Phrases to guess by, asked only where no other is found.
+    guesses: Index,
     waits: Index,
 }
 
@@ -44,6 +52,8 @@ pub(super) struct Known {
     pub(super) status: Option<u16>,
     /// What it cannot be.
     pub(super) ruled_out: Kinds,
+    /// Whether nothing but the text says anything.
+    pub(super) may_guess: bool,
 }
 
 /// What was found in a text.
@@ -66,20 +76,24 @@ impl Table {
     /// Compiles `rules` and the waits.
     pub(super) fn new(rules: Vec<&'static Rule>) -> Self {
         let mut codes = Codes::default();
-        let (mut causes, mut classes) = (Vec::new(), Vec::new());
+        let (mut causes, mut classes, mut guesses) = (Vec::new(), Vec::new(), Vec::new());
         let mut ranks = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
             rule.codes.iter().for_each(|code| codes.add(code, index as u16));
             let rank = rank(rule.precedence(), index);
-            let phrases = if rule.weight >= Weight::Cause { &mut causes } else { &mut classes };
+            let phrases = match rule.weight {
+                Weight::Guess => &mut guesses,
+                Weight::Hint | Weight::Status | Weight::Class => &mut classes,
+                Weight::Cause | Weight::Decisive => &mut causes,
+            };
             phrases.extend(rule.texts.iter().map(|text| (index as u16, rank, *text)));
             ranks.push(rank);
         }
         let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
         let statuses = rules.iter().map(|rule| rule.statuses).collect();
-        let [causes, classes] = [causes, classes].map(|phrases| Index::new(phrases.into_iter()));
-        Self { rules, ranks, statuses, codes, causes, classes, waits: Index::new(waits) }
+        let [causes, classes, guesses] = [causes, classes, guesses].map(|phrases| Index::new(phrases.into_iter()));
+        Self { rules, ranks, statuses, codes, causes, classes, guesses, waits: Index::new(waits) }
     }
 
     /// Every rule, in the order of the table.
@@ -105,8 +119,11 @@ impl Table {
         let mut best_rank = 0;
         let mut offer = |index: u16, span: Range<usize>, best_rank: u32| {
             let plain = (self.ranks[usize::from(index)] >> 16) as u16;
+            let is_guess = plain < HINT_PRECEDENCE_MIN;
             let precedence = match role(&span) {
                 Role::Statement => plain,
+                // What is said in passing is nothing to guess by.
+                _ if is_guess => return best_rank,
                 Role::Aside => rule::in_passing(plain),
                 Role::Advice => rule::as_advice(plain),
             };
@@ -118,6 +135,8 @@ impl Table {
         };
         let mut candidates = self.causes.candidates(text.lower.len());
         let code = |word: Range<usize>, shaped| {
+            let spaced = spaced_value(&text.lower, &word);
+            let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
             self.codes.find(text, &word, shaped, |rule, anywhere| {
                 let may_be_best = self.ranks[usize::from(rule)] > best_rank;
                 if may_be_best && self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
@@ -133,7 +152,11 @@ impl Table {
         let best_rank = self.causes.find(text, &words, &candidates, best_rank, &mut phrase);
         if best_rank < CAUSE_RANK_MIN {
             let candidates = self.classes.candidates_of(text, &words);
-            self.classes.find(text, &words, &candidates, best_rank, &mut phrase);
+            let best_rank = self.classes.find(text, &words, &candidates, best_rank, &mut phrase);
+            if best_rank == 0 && known.may_guess && text.lower.len() <= GUESS_BYTES_MAX {
+                let candidates = self.guesses.candidates_of(text, &words);
+                self.guesses.find(text, &words, &candidates, best_rank, &mut phrase);
+            }
         }
         Found { best, words }
     }
@@ -146,6 +169,8 @@ impl Table {
             text,
             |_, _| {},
             |word, shaped| {
+                let spaced = spaced_value(&text.lower, &word);
+                let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
                 self.codes.find(text, &word, shaped, |rule, anywhere| {
                     if self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
                         matches.push((self.rules[usize::from(rule)], word.clone()));
@@ -153,7 +178,7 @@ impl Table {
                 });
             },
         );
-        for phrases in [&self.causes, &self.classes] {
+        for phrases in [&self.causes, &self.classes, &self.guesses] {
             phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, at, _| {
                 let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
                 matches.extend(end.map(|end| (self.rules[usize::from(rule)], at..end)));

@@ -164,6 +164,11 @@ pub(super) const WAITS: &[Wait] = &[
         form: Form::Duration,
         by: By::Client,
     },
+    Wait {
+        pattern: r"\b(?:waiting|sleeping|pausing|backing off)(?: for)? (?:a further |an additional |at least another )?ABOUTDURATION",
+        form: Form::Duration,
+        by: By::Client,
+    },
     Wait { pattern: r"\bretry (?:in|after) \x7e?DURATION[^a-z]{0,8}attempt", form: Form::Duration, by: By::Client },
     Wait {
         pattern: r"\battempt [0-9/# ]{1,8}[^a-z]{0,4}retry (?:in|after) \x7e?DURATION",

@@ -110,6 +110,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("chinese.safety", ContentFilter)
         .decisive()
         .text(&[
+            r"(?:响应|回复|输出|提示|内容|请求|回答|答案).{0,40}(?:过滤|屏蔽|拦截)",
             r"含有?(?:敏感|违禁|违法)",
             r"违禁词?",
             r"敏感",

@@ -9,6 +9,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("database.too_many_clients", Overloaded)
         .decisive()
         .text(&[
+            r"\boom command not allowed\b",
             r"\btoo many (?:clients|connections)\b~\balready\b",
             r"\b(?:error|err|mysql|08004|1040)\b[^a-z]{0,12}too many connections\b",
             r"\bremaining connection slots are reserved\b",

@@ -9,7 +9,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:old_?(?:string|str|text)|search (?:block|text|string|pattern|content)|string to replace|text to replace|target text|original text|exact text(?: block)?|oldtext)\b~\b(?:not found|no match|not match|did not match|does not match|not unique|were found|matches|could not be found|does not appear|doesn't appear|appears? \d|is identical|are identical)\b",
             r"\bfailed to (?:exactly )?match lines\b",
-            r"\b(?:could not|cannot|can't|failed to|unable to) find (?:\S{1,14} ){0,4}(?:old_?string|old_?str|text to replace|search text|search block|lines? to replace|context lines?|expected lines?|a match(?: for)?)\b",
+            r"\b& find (?:\S{1,14} ){0,4}(?:old_?string|old_?str|text to replace|search text|search block|lines? to replace|context lines?|expected lines?|a match(?: for)?)\b",
             r"\b(?:patch|hunk|diff|edit)s?\b(?: #?\d{1,4})?(?: \S{1,30})? (?:does not|did not|doesn't|didn't|failed to|could not|couldn't|cannot|can't) (?:be )?(?:apply|applied)\b",
             r"\b(?:invalid|malformed|corrupt|bad) (?:patch|diff|hunk|edit block|search/replace block)\b",
             r"\bhunks? (?:#\d{1,4} )?(?:failed|ignored|rejected)\b|\bpatch failed: \S|\bcorrupt patch at line\b",

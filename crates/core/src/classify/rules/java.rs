@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
             "PortUnreachableException",
         ])
         .example("java.net.ConnectException"),
-    connection("java.timeout", Timeout)
+    rule("java.timeout", Timeout)
         .code(&[
             "SocketTimeoutException",
             "HttpTimeoutException",

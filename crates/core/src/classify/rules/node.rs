@@ -194,7 +194,14 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"nsurlerrordomain~-999\b"])
         .example("NSURLErrorDomain Code=-999"),
     rule("node.cut", StreamInterrupted)
-        .code(&["connResetException"])
+        .code(&[
+            "HPE_CR_EXPECTED",
+            "HPE_LF_EXPECTED",
+            "HPE_INVALID_CHUNK_SIZE",
+            "HPE_CLOSED_CONNECTION",
+            "HPE_INVALID_EOF_STATE",
+            "connResetException",
+        ])
         .example("Error: aborted at connResetException (node:internal/errors:720:14)"),
     rule("chromium.aborted", Cancelled).class().code(&["ERR_ABORTED"]).example("net::ERR_ABORTED"),
     // What Node says when a response broke off: the socket's code tells it from a caller who gave up.

@@ -206,6 +206,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\b(?:actor|node|replica|engine|kernel|runner|executor|driver|scheduler|raylet|helper|instance|interpreter|extension host|plugin|bridge|sidecar|engine core)s? (?:\S{1,20} )?(?:has |have |had |just )?(?:died|crashed|been killed)\b",
             r"\b(?:exit|exited) code: ?[1-9]\d{0,2}\)",
             r"\bunhandled 'error' event\b",
 
@@ -283,6 +284,13 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.kubernetes", ProcessDied)
         .decisive()
         .code(&[
+            "ShardCannotStart",
+            "FailedCreatePodSandBox",
+            "FailedCreatePodContainer",
+            "CreateContainerConfigError",
+            "InvalidImageName",
+            "StartError",
+            "FailedPostStartHook",
             "CrashLoopBackOff",
             "ContainerCannotRun",
             "ImagePullBackOff",
@@ -294,7 +302,8 @@ pub(super) const RULES: &[Rule] = &[
             "NodeLost",
             "ContainerDied",
         ])
-        .text(&["back-off restarting failed container", "the node was low on resource"])
+        .text(&[
+            r"\b& (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b","back-off restarting failed container", "the node was low on resource"])
         .example(r#"{"state":{"waiting":{"reason":"CrashLoopBackOff"}}}"#),
     rule("process.tmux", ProcessDied)
         .decisive()
@@ -324,10 +333,10 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bis restarting, wait until\b",
-            r"\bcannot start (?:service|container)\b",
+            r"\b& start (?:service|container)\b",
             r"\berror response from daemon\b~\b(?:cannot|failed|oci|driver|conflict)\b",
             r"\bliveness probe failed\b",
-            r"\bfailed to create (?:shim|containerd|task)\b",
+            r"\b& create (?:shim|containerd|task)\b",
 
             r"container \S{1,70} is not running",
             "cannot connect to the docker daemon",
@@ -346,21 +355,22 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.start_general", ProcessDied)
         .class()
         .text(&[
+            r"\b(?:engine|core|server|worker|runtime|shard|executor|backend|kernel|plugin|extension|driver|process|container|agent|browser|gpu|cuda)(?: \S{1,14})? (?:initiali[sz]ation|startup|start-up|launch|boot) (?:has )?(?:failed|error|failure)\b",
             r"\bsyntax error: unexpected\b",
             r"\bcontainer \S{1,40} is unhealthy\b",
             r"\bdependency failed to start\b",
 
             r"\bexec(?:ve|vp)?\b[ :(]~\b(?:failed|format error|no such file|not found|permission denied|bad file)\b",
             r"\bunknown command\b",
-            r"\b(?:could not|cannot|can't|failed to|unable to) (?:spawn|exec|fork|launch)\b",
+            r"\b& (?:spawn|exec|fork|launch)\b",
             r"\bfork: (?:retry|cannot)\b",
-            r"\b(?:could not|couldn't|cannot|can't|unable to) (?:find|locate) (?:the )?(?:executable|binary|command|program|interpreter|\S{1,20} executable|\S{1,20} binary)\b",
+            r"\b& (?:find|locate) (?:the )?(?:executable|binary|command|program|interpreter|\S{1,20} executable|\S{1,20} binary)\b",
             r"\b(?:executable|binary|interpreter|program) (?:\S{1,60} )?(?:was |is )?(?:not found|missing|does not exist|not executable)\b",
             r"\bglibc\S{0,8} not found\b",
             r"\bno module named\b",
             r"\bwinerror (?:2|5|193)\b",
             r"\bcreateprocess\b~\b(?:failed|error)\b",
-            r"\b(?:failed|unable|could not) (?:to )?(?:start|launch|spawn|boot|bring up) (?:the |a |an )?(?:\S{1,30} ){0,3}(?:process|server|worker|container|agent|runner|subprocess|daemon|service|sandbox|shell|session|browser|command|program|mcp|language server|sidecar|engine)\b",
+            r"\b& (?:start|launch|spawn|boot|bring up) (?:the |a |an )?(?:\S{1,30} ){0,3}(?:process|server|worker|container|agent|runner|subprocess|daemon|service|sandbox|shell|session|browser|command|program|mcp|language server|sidecar|engine)\b",
         ])
         .example("Could not launch quux"),
     rule("process.signal_general", ProcessDied)

@@ -126,7 +126,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("python.attribute", BadOutput)
         .text(&[
             "object has no attribute '(?:choices|content|candidates|message|delta|output|usage|text)'",
-            "nonetype' object is not (?:subscriptable|iterable)",
+            r"\b(?:choices|candidates|tool_calls|completion|response)\b.{0,200}\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
             "keyerror: '(?:choices|content|candidates|message)'",
         ])
         .example("AttributeError: 'str' object has no attribute 'choices'"),

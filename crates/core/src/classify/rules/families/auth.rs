@@ -175,7 +175,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bvalid (?:user |api |access |auth |bearer |session |license )?(?:token|key|api key|credentials?|login) (?:is|are) (?:required|needed|necessary)\b",
             r"\b(?:rejected|refused|denied|declined|not accept(?:ed)?) (?:the |your |our |this |an? )?(?:\S{1,12} )?(?:api[- ]?key|key|token|credentials?|password|login)\b",
 
-            r"\bfailed to (?:retrieve|fetch|get|obtain|acquire) (?:a |an |the )?(?:\S{1,12} )?tokens?\b",
+            r"\b& (?:retrieve|fetch|get|obtain|acquire) (?:a |an |the )?(?:\S{1,12} )?tokens?\b",
             r"\b(?:access key|api key|account|key|token|user|credential)s?(?: \S{1,20}){0,2} (?:is|are|was) (?:not active|inactive|not activated|not enabled|not approved)\b",
             r"\bclock skew\b|\b(?:timestamp|request time)\b~\b(?:too far|skew\w{0,2}|out of (?:range|sync)|too old|expired)\b",
             r"\b(?:real[- ]name|identity|kyc|age|phone|e-?mail) (?:verification|authentication|confirmation)\b~\b(?:required|needed|failed|first|incomplete|pending|missing|must)\b",
@@ -187,19 +187,18 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\b(?:openai|anthropic|claude|gemini|google|vertex|groq|mistral|cohere|co|together|fireworks|openrouter|deepseek|xai|grok|perplexity|pplx|azure|aws|bedrock|hf|huggingface|huggingfacehub|hugging_face|replicate|nvidia|nim|ngc|cerebras|sambanova|dashscope|qwen|zhipu|zhipuai|zai|glm|moonshot|kimi|minimax|baidu|qianfan|volc|ark|doubao|siliconflow|deepinfra|novita|ai21|voyage|jina|tavily|exa|serper|serpapi|brave|firecrawl|elevenlabs|deepgram|assemblyai|stability|github|gh|gitlab|copilot|langchain|langsmith|litellm|e2b|daytona|modal|pinecone|weaviate|qdrant|supabase|slack|discord|telegram|linear|notion|jira|cloudflare|vercel|npm|api|llm|app|service|access|auth|secret|my|your|model|provider|codestral|nebius|hyperbolic|lambda|friendli|octoai|upstage|watsonx|ibm|databricks|snowflake|writer|reka|portkey|helicone|aimlapi|venice|requesty|chutes)_[a-z_]{0,30}(?:key|token|secret|pat|credentials|password)s?\b~\b(?:not set|missing|required|not found|undefined|empty|not provided|not configured|unset|invalid|must be set|not defined|is not|isn't set|needs to be|not specified|is needed|none)\b",
             r"\benv(?:ironment)? ?var(?:iable)?s?\b~\b(?:not set|missing|not found|required|undefined|unset|not defined|is empty|must be set)\b",
-            r"\b(?:could not|couldn't|unable to|failed to|cannot|can't) (?:\S{1,14} )?(?:resolve|determine|find|load|obtain|acquire|refresh|renew|validate|verify|exchange|get) (?:\S{1,14} ){0,4}(?:authentication|authorization|credentials?|tokens?|api keys?|auth)\b",
+            r"\b& (?:\S{1,14} )?(?:resolve|determine|find|load|obtain|acquire|refresh|renew|validate|verify|exchange|get) (?:\S{1,14} ){0,4}(?:authentication|authorization|credentials?|tokens?|api keys?|auth)\b",
             r"\b(?:access|refresh|auth|oauth|bearer|id|session|api|security|personal access|device) (?:token|key|cookie|code|credential)s?\b~\b(?:could not be|already used|was used|been used|has been|was revoked|reused|rotated|out of date|stale|no longer valid|rejected|refused|failed|mismatch|wrong)\b",
             r"\bnoauth\b|\bwrongpass\b|\bnoperm\b",
             r"\bpermission denied \((?:publickey|password|keyboard|gssapi)",
 
-            r"\bcould not read (?:username|password)\b",
+            r"\b& read (?:username|password)\b",
             r"\bterminal prompts disabled\b",
             r"\b(?:host key|publickey|password) (?:verification|authentication) failed\b",
             r"\b(?:invalid|incorrect|wrong|missing|expired|revoked|malformed|bad|no|unauthorized|disabled|inactive|empty|unknown|leaked)\b (?:\S{1,24} ){0,3}(?:api[-_ ]?keys?|access[-_ ]?keys?|access[-_ ]tokens?|auth(?:entication)? tokens?|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization(?: header)?|security token|authentication|id token|personal access token|secret key|login)\b",
             r"\b(?:api[-_ ]?key|access[-_ ]?key|access token|auth token|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization header|security token|authentication token|refresh token|session token|session cookie|secret key|api token)s?\b~\b(?:not valid|invalid|expired|missing|not found|required|incorrect|disabled|revoked|not provided|not set|is wrong|malformed|not configured|not authorized|may be expired|does not exist|is not allowed|leaked|blocked|rejected|not recognized)\b",
-            r"\b(?:provide|set|pass|supply|specify|enter|configure|check|specified|include)\b~(?:\bapi[-_ ]?key\b|_api_key\b|\bauth token\b|\bauthorization header\b)",
-            r"\bunable to locate credentials\b",
-            r"\b(?:could not|couldn't|unable to|failed to|cannot) (?:load|find|resolve|locate|obtain|get|refresh|validate|verify|automatically determine) (?:(?:the|your|default|any|valid|a) ){0,2}(?:credentials?|access token|oauth token|auth token|api key|token|jwt)\b",
+            r"\b(?:provide|set|pass|supply|specify|enter|add|configure|check|specified|include)\b~(?:\bapi[-_ ]?key\b|_api_key\b|\bauth token\b|\bauthorization header\b)",
+            r"\b& (?:load|find|resolve|locate|obtain|get|refresh|validate|verify|automatically determine) (?:(?:the|your|default|any|valid|a) ){0,2}(?:credentials?|access token|oauth token|auth token|api key|token|jwt)\b",
             r"\b(?:token|session|login|credentials?|signature|key|certificate of identity) (?:has |have |is |was |may be )?expired\b",
             r"\btoken (?:is |was )?(?:invalid|revoked|malformed|expired)\b",
             r"\binvalid (?:jwt|signature|bearer|oauth)\b",
@@ -248,7 +247,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.refused", AuthError)
         .class()
         .text(&[
-            r"\bfailed to (?:log ?in|login|sign ?in|authenticate|authorize)\b",
+            r"\b& (?:log ?in|login|sign ?in|authenticate|authorize)\b",
             r"\berror authenticating\b",
 
             r"\bunauthori[sz]ed\b",
@@ -258,7 +257,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot (?:authori[sz]ed|authenticated|permitted to|logged in|signed in|allowed to (?:access|use|perform))\b",
             r"\b(?:is|are|was|been|request|error|http|403|access|status|error:|http:) forbidden\b",
             r"^forbidden\b",
-            r"\bfailed to authenticate\b",
             r"\b(?:does not|doesn't|do not|don't|no) have (?:the )?(?:\S{1,20} )?(?:permissions?|access|authorization|rights|scopes?|privileges)\b",
             r"\b(?:insufficient|missing|lacks?|lacking|required) (?:\S{1,20} )?(?:permissions?|scopes?|privileges|access rights)\b",
             r"\bplease (?:run )?(?:/login|log ?in|sign ?in|re-?authenticate|authenticate)\b",
@@ -270,6 +268,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Authentication failed for this request"),
     rule("auth.account", AuthError)
         .text(&[
+            r"\b(?:account|user|organi[sz]ation|workspace|key)\b~\b(?:has|have|had|for|with|due to) (?:a |an |multiple |repeated |serious )?violations?\b",
+            r"\b(?:contact|ask|reach out to) (?:\S{1,14} ){1,5}to (?:unlock|unblock|unban|reinstate|restore|reactivate|re-?enable|activate)\b",
             r"\b(?:account|user|you|organization|project|caller)\b(?: \S{1,14}){0,2} (?:is|are) not (?:eligible|entitled) (?:for|to)\b",
 
             r"\b(?:account|organi[sz]ation|user|project|workspace|team|api key|key|tenant)\b(?: \S{1,40}){0,3} (?:has been |is |was |have been )?(?:deactivated|suspended|disabled|banned|locked|terminated|blocked|revoked|deleted|restricted)\b",
@@ -334,6 +334,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.general", AuthError)
         .hint()
         .text(&[
+            r"\bnot (?:enabled|activated|authorized|set up|provisioned|approved|allowed) (?:for|in|on|by) (?:your|this|the|my|their) (?:current )?(?:account|organi[sz]ation|user|workspace|team|project|tenant|company|enterprise|admin\w{0,9})\b",
+            r"\b(?:without|requires?|needs?|only for|must have|need) (?:a |an |your )?verified (?:organi[sz]ation|account|e-?mail|phone|identity|user)s?\b",
+            r"\b(?:contact|ask|reach out to) (?:your|the|an|our) (?:\S{1,14} )?(?:admin|administrator|owner)s?\b",
             r"\b(?:access|permissions?|privileges?)\b~\bdenied\b",
             r"^denied\b",
 
@@ -375,6 +378,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.unset", AuthError)
         .class()
         .text(&[
+            r"\b(?:oauth|authentication|auth|credentials?|login|sso|api key|token) (?:is |are |was |has |have )?(?:not|never) (?:yet )?(?:been )?(?:set up|setup|configured|initiali[sz]ed|completed|linked|connected|enabled|provided)\b",
             r"\b(?:token|key|credentials?|secret|api[-_]key|apikey|access[-_]token|password) (?:is |are |was |were |has |have )?(?:not|never) (?:yet )?(?:been )?(?:set|configured|loaded|initiali[sz]ed|available) in\b",
             r"\b(?:github|copilot|oauth|session|bearer|auth|access|refresh|api) (?:token|key|cookie)s? (?:is |was |are )?(?:not set|unset|not loaded|not initiali[sz]ed|undefined|null)\b",
             r"\b(?:admin |user |tenant )?consent (?:is |was )?(?:required|needed|missing)\b",

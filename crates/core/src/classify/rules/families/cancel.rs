@@ -8,6 +8,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("cancel.by_user", Cancelled)
         .decisive()
         .text(&[
+            r"\b(?:user|you) (?:has |have )?(?:clicked|hit|tapped|chose|selected|pressed) (?:on )?(?:the )?['\x22`]?(?:stop|cancel|abort|esc|escape|no|deny|reject|ctrl)\b",
+            r"\binterrupted\W{1,5}what should \w{2,12} do instead\b",
             r"\baborted by signal\b",
             r"\b(?:caller|client|user) (?:gave up|went away|hung up|left)\b",
 

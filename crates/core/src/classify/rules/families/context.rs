@@ -33,6 +33,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
+            r"\bfill(?:s|ed|ing)? (?:up )?(?:the |its |your |all of the |entire |whole |model's ){0,2}context\b",
+            r"\bcontext (?:window |length |budget )?(?:is |was |has been )?(?:completely |entirely |almost |nearly )?(?:filled|used up|consumed|exhausted)\b",
             r"\bavailable context\b~-\d",
             r"\bcontext size\b~\bnot non-negative\b",
             r"\bsequence length is longer than\b",
@@ -97,6 +99,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.output_cap", InvalidRequest)
         .decisive()
         .text(&[
+            r"\bmax_?tokens\b~\btoo close to\b",
+            r"\b(?:not|n't|no) leav(?:e|ing) (?:any |enough |sufficient )?room for\b|\bleaves? no room for\b",
             r"\bmax_(?:completion_|output_|new_)?tokens\b['`]? ?(?:is |are |value )?(?:\S{1,12} )?(?:too large|too big|too high|exceeds|must be|should be|cannot|has to be|> )",
             r"\bmaximum tokens you requested exceed",
             r"\bmax_(?:completion_|output_|new_)?tokens\b~(?:maximum allowed number of output tokens|output token limit|less than or equal to|between \d|at most|at least|must be (?:greater|positive|less))",
@@ -119,6 +123,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\b(?:prompt|input|message|request|text|conversation|history|context) (?:has|have|had|contains?|is|of|was|uses?|holds?) (?:\S{1,20} ){0,2}\d[\d,.]{0,9}k? tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b",
+            r"\b(?:longer|larger|bigger|more) than (?:the )?(?:\S{1,14} ){0,3}\d[\d,.]{0,9}k? tokens\b",
+            r"\b(?:use|try|choose|pick|select|need|requires?) (?:a |another |some )?(?:\S{1,14} )?(?:model|llm)?(?: with)? ?(?:a )?(?:larger|bigger|longer|greater) context\b",
             r"\bcontext (?:is )?(?:low|nearly full|almost full)\b",
             r"\bcontext left\b~\b0%",
 

@@ -73,7 +73,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno (?:inference )?endpoints? (?:is |was |are )?deployed\b",
 
             r"\bmodel: (?:claude|gpt|gemini|o\d|llama|mistral|deepseek|qwen|glm|kimi|grok)[\w./:@-]{0,80}['\x22]",
-            r"\bmodel not exists?\b",
+            r"\bmodel (?:['\x22`]?[\w./:@-]{1,80}['\x22`]? )?not exists?\b",
             r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b",
             r"\bnot found~\bmodels? (?:list|registry|catalog)",
             r"\bmodels?\b(?: resource| name| id| version)?:?(?:[^.;:{}]|[.:]\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
@@ -82,11 +82,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\binvalid model (?:name|id|identifier|specified|argument)",
             r"\bmodel (?:name|id|identifier)\b~(?:is |was )?(?:invalid|unknown|not valid|not recognized|incorrect)",
             r"\bmodel\b ?['\x22`]?[\w./:@ -]{0,80}['\x22`]? (?:is )?not (?:a valid|recognized|known|allowed|enabled|deployed|accessible|offered|served|loaded|active|configured|listed)",
-            r"\bcould not find (?:the )?model\b",
+            r"\b& find (?:the )?model\b",
             r"\bno model (?:available|found|named|with|matching|is loaded|loaded)",
             r"\bmodel is unloaded\b",
             r"\bdeployment\b~(?:does not exist|not found|doesn't exist|is not ready|not running)",
-            r"\bfailed to (?:find|fetch|resolve|locate) (?:the )?model\b",
+            r"\b& (?:find|fetch|resolve|locate) (?:the )?model\b",
         ])
         .not(&["The provided model doesn't support counting tokens.", "Tool model_lookup not found"])
         .example("Model gpt-9 was not found on this server"),
@@ -117,13 +117,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno (?:allowed |available )?(?:providers|endpoints)\b~(?:available|found|matching|support)",
             r"\bmodel\b(?:[^.;]|\.\S){0,60}\bend[- ]of[- ]life\b",
             r"\bis not a (?:valid|known|supported|recognized) model\b",
-            r"\bmodel\b~\bnot (?:currently )?available (?:in|for) (?:your|this) (?:region|country|location|plan|account)",
+            r"\bmodel\b~\b(?:not (?:currently )?(?:available|supported|offered)|unsupported|unavailable) (?:in|for) (?:your|this) (?:\S{1,12} )?(?:region|country|location|plan|account)",
         ])
         .not(&["The model service is overloaded"])
         .example("The model llama-3.1-70b has been decommissioned"),
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\b(?:does not|doesn't|will not|won't) work (?:with|on|under|for) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:plan|api key|subscription|account|tier|key)\b",
+            r"\bnot (?:accessible|included|offered|unlocked|supported|usable|permitted) (?:with|on|in|for|under|by) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:tier|plan|subscription|key|licen[sc]e)\b",
+            r"\bno models? match(?:es|ed|ing)?\b|\bnone of (?:the |your |these )?(?:\S{1,14} )?models\b",
+            r"\b(?:does not|doesn't|do not|don't) (?:serve|host|offer|have|provide|know|carry|list) (?:that|this|the|such a|a|any|your) (?:\S{1,20} )?model\b",
             r"\baccess to \S{3,60} is not (?:yet )?enabled\b",
 
             r"\b(?:isn't|is not|not yet|not) available (?:for|to|on|under|with) (?:your|this) (?:account|plan|organi[sz]ation|project|workspace|tier|subscription|key|user)\b",
@@ -153,8 +157,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:deployment|endpoint|adapter|lora|engine|checkpoint weights|weights|inference profile|foundation model)\b(?: \S{1,80}){0,2} (?:does not exist|doesn't exist|not found|was not found|is not found|could not be found|not exist|not deployed|unknown)\b",
             r"\b(?:available|supported|valid|allowed) models?(?: are| is|:| include)\b",
             r"\bmodel_?(?:name|id)?\b~\b(?:not in|not one of|is not a valid|not recognized|is unknown|unknown to)\b",
-            r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|load|locate|resolve|fetch|route|serve) (?:\S{1,30} ){0,3}model\b",
-            r"\brepository not found\b|\brepo(?:sitory)? \S{1,80} (?:not found|does not exist)\b",
+            r"\b& (?:find|load|locate|resolve|fetch|route|serve) (?:\S{1,30} ){0,3}model\b",
+            r"\brepository not found\b|\brepo(?:sitory)? ['\x22`]?[\w.-]{1,60}(?:/[\w.-]{1,80})?['\x22`]? (?:not found|does not exist)\b",
             r"\bmanifest (?:\S{1,60} )?(?:not found|unknown|does not exist)\b|\bfile does not exist\b~\bmodel\b",
             r"\bno models? (?:named|called|found|available|with|matching|loaded|configured|registered|specified|provided|by|is|are|was)\b",
             r"\bno model(?: selected)?[.!]?$",
@@ -193,7 +197,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.adapter", ModelUnavailable)
         .class()
         .text(&[
-            r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) f(?:i|ou)nd~(?:adaptor|adapter|handler|channel|route|backend|provider|endpoint)~for model\b",
+            r"\b& f(?:i|ou)nd~(?:adaptor|adapter|handler|channel|route|backend|provider|endpoint)~for model\b",
             r"\bno (?:\S{1,20} ){0,2}(?:adaptor|adapter|handler|backend|converter)s?~for (?:the |this )?model\b",
             r"\b(?:lora|adapter|checkpoint|deployment|endpoint)(?: adapter)?(?: ['\x22`]?[\w./:-]{1,60}['\x22`]?)? (?:is |was )?(?:not loaded|being deleted|being removed|not deployed)\b",
             r"\bno model provider (?:is |was )?configured\b",

@@ -119,8 +119,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.dns_unresolved", NetworkPermanent)
         .code(&["ServerNotFoundError", "HostNotFoundError", "HostNotFound", "NameNotResolved", "DNSLookupError"])
         .text(&[
-            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:find|locate) (?:the |a |any )?(?:remote |specified |target )?(?:host|hostname|host name|domain|dns name|ip address|(?:server|address) (?:at|for|of|with|named)|server (?:ip|name|dns|address))\b",
-            r"\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:be )?(?:resolve|look ?up)d? (?:the )?(?:host|hostname|host name|name|proxy|domain|address|dns|remote name|server|ip)",
+            r"\b& (?:find|locate) (?:the |a |any )?(?:remote |specified |target )?(?:host|hostname|host name|domain|dns name|ip address|(?:server|address) (?:at|for|of|with|named)|server (?:ip|name|dns|address))\b",
+            r"\b& (?:be )?(?:resolve|look ?up)d? (?:the )?(?:host|hostname|host name|name|proxy|domain|address|dns|remote name|server|ip)",
             r"\b(?:error|failure|failed) (?:while |when |in |during )?(?:resolving|looking up)\b",
             r"\b(?:name|host|hostname|address) (?:resolution|lookup) (?:failed|failure|error)\b",
             r"\bincorrect host\b",
@@ -144,7 +144,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\bcertificate\b~\b(?:verify failed|verification failed|has expired|expired|not trusted|untrusted|invalid|not valid|problem|unknown|self[- ]signed|mismatch|required|revoked|rejected|error|signed by unknown|validation failed|does not match|detected)\b",
             r"\bself[- ]signed certificate\b",
-            r"\b(?:unable to|cannot|could not) (?:get|verify|find) (?:the )?(?:local issuer|first|issuer|leaf|valid) (?:certificate|signature|certification)",
+            r"\b& (?:get|verify|find) (?:the )?(?:local issuer|first|issuer|leaf|valid) (?:certificate|signature|certification)",
             r"\b(?:invalid|untrusted|expired|bad|unknown|unrecognized|peer|invalid peer) (?:\S{1,12} )?certificate\b",
             r"\bno alternative certificate subject name\b",
             r"\bcertificate[_ ]verify[_ ]failed\b",
@@ -191,6 +191,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.address", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|loopback)\b~\b(?:cannot|can't|can not|is not|isn't|won't be|not) (?:be )?(?:reached|reachable|accessed|accessible|allowed|used)\b",
+            r"\bbad port number\b|\bport number (?:is )?(?:out of range|invalid|bad|ended with|too (?:large|big|high))\b",
             r"\bexpected (?:url|uri) scheme\b",
             r"\bno (?:scheme|protocol|hostname) (?:was |is )?(?:found|given|specified|provided|present)\b",
 
@@ -202,7 +204,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bunknown url type\b",
             r"\bmissing (?:an )?'?https?://",
             r"\bno connection adapters were found\b",
-            r"\bfailed to parse url\b",
+            r"\b& parse url\b",
             r"\bonly absolute urls\b|\bonly http\(s\) protocols\b",
             r"\brelative url without a base\b",
             r"\bempty host\b",
@@ -245,7 +247,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.not_http", NetworkPermanent)
         .decisive()
         .text(&[
-            r"\bmalformed[_ ](?:http[_ ])?(?:response|reply|status|message|packet|frame|header)\b",
+            r"\bmalformed[_ ](?:http[_ ](?:response|reply|message)|reply from|status|packet|frame|header)\b|\bmalformed_(?:response|reply|message)\b",
             r"\bunexpected server response: ?[123]\d\d\b",
             r"\bhandshake status [23]\d\d\b",
 
@@ -270,7 +272,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\bconnect failed\b",
             r"\bconnection to \S{1,80} (?:was |has been )?(?:lost|closed|dropped|failed|refused)\b",
-            r"\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:connect|reach|establish|open|communicate|contact)\b",
+            r"\b& (?:connect|reach|establish|communicate|contact|open (?:an? |the )?(?:\S{1,14} )?(?:connection|socket|channel|tunnel|websocket|port|transport|link))\b",
             r"\b(?:error|failure|failed|trouble|problem) (?:while |when )?(?:connecting|establishing|sending request|opening connection|communicating)\b",
             r"\bfetch failed\b",
             r"\bfailed to fetch\b",
@@ -279,7 +281,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnetwork request failed\b",
             r"\bload failed\b$",
             r"\bnot connected\b",
-            r"\bunable to connect\b",
+            r"\b& connect\b",
             r"\bconnection failure\b",
             r"\bconnection (?:attempt )?failed\b",
         ])
@@ -347,7 +349,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\ball connection attempts? failed\b",
             r"\b(?:no(?:thing|body|-one| one| process| server| service)|nothing) (?:is |was |seems to be )?listening\b",
             r"\be(?:connrefused|connreset|connaborted|hostunreach|netunreach|netdown|hostdown|addrnotavail)\b",
-            r"\b(?:could not|couldn't|can't|cannot|unable to|failed to) connect\b~\b(?:running|listening|accessible)\b",
+            r"\b& connect\b~\b(?:running|listening|accessible)\b",
             r"\bconnections? (?:\S{1,60} ){1,6}(?:was|were|is|been|got) (?:unexpectedly |prematurely |abruptly |forcibly )?(?:closed|dropped|reset|lost|aborted|terminated|severed|cut|broken)\b",
             r"\b(?:closed|dropped|reset|severed|terminated|lost) (?:the |our |its |this |your )(?:tcp |http |underlying |network |server )?(?:connection|socket)\b",
             r"\bconnection (?:was |has been |is |got )?(?:abruptly |remotely |silently )(?:closed|ended|terminated|dropped)\b",
@@ -377,7 +379,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\binternet connection\b~\b(?:offline|lost|down|not available|unavailable|interrupted)\b",
             r"\b(?:offline|not connected to the internet|no longer connected)\b",
             r"\bsocket is not connected\b",
-            r"\b(?:connection|connect) (?:cannot|could not|can't|couldn't) be (?:established|made|opened)\b",
+            r"\b(?:connection|connect) & be (?:established|made|opened)\b",
             r"\bno connection (?:to|could|available|is|established)\b",
             r"\b(?:error|problem|trouble|failure|issue) (?:in |with |of )?(?:the |your )?(?:network|connection|connectivity)\b",
             r"\bconnectivity (?:error|issue|problem|lost|failure)\b",
@@ -484,6 +486,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Connection was closed before any data was received"),
     rule("network.secure_channel", NetworkPermanent)
         .decisive()
-        .text(&[r"\b(?:could not|cannot|can't|unable to|failed to) (?:create|establish|negotiate|set up) (?:an? |the )?(?:ssl/tls|ssl|tls|secure) (?:secure )?(?:channel|context)\b"])
+        .text(&[r"\b& (?:create|establish|negotiate|set up) (?:an? |the )?(?:ssl/tls|ssl|tls|secure) (?:secure )?(?:channel|context)\b"])
         .example("The request was aborted: Could not create SSL/TLS secure channel."),
 ];

@@ -34,9 +34,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bbad (?:control|escaped|unicode) (?:character|escape)",
             r"\binvalid character '?.{1,4}'? (?:looking for beginning|after|in)\b",
             r"\binvalid json response body\b",
-            r"\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:be )?(?:pars|decod|deserializ|interpret|unmarshal|extract)\w{0,4} (?:\S{1,20} ){0,4}?(?:json|response|output|answer|completion|reply|content|tool call|arguments|function call|as json|llm|model)",
+            r"\b& (?:be )?(?:pars|decod|deserializ|interpret|unmarshal|extract)\w{0,4} (?:\S{1,20} ){0,4}?(?:json|response|output|answer|completion|reply|content|tool call|arguments|function call|as json|llm|model)",
             r"\berror parsing (?:\S{1,20} ){0,3}(?:json|response|output|tool)",
-            r"\b(?:json|response|output|answer)~(?:could not|cannot|couldn't|can't|failed to) be (?:parsed|decoded)",
+            r"\b(?:json|response|output|answer)~& be (?:parsed|decoded)",
             r"\bcould not parse\b",
             r"\bjson (?:parse|parsing|decode|decoding|syntax|deserialization) (?:error|failed|failure)\b",
             r"\bexpected (?:value|ident|`.`|end of) .{0,30}at line \d",
@@ -221,7 +221,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bexpected (?:content-type )?['\x22`]?(?:application/json|json|text/event-stream)['\x22`]?\b~\b(?:got|received|but|found)\b",
             r"\b(?:received|got|returned) (?:an )?html\b",
             r"\bhtml (?:page |response |document )?(?:instead of|in place of|received|returned)",
-            r"\b(?:instead of|not|expected|rather than) (?:valid )?json\b",
+            r"\b(?:instead of|not|expected|rather than) (?:valid )?json(?:$|[^a-z_ ]| [^s])",
             r"\binvalid (?:utf-?8|unicode)\b|\bcodec can't decode\b|\binvalid (?:start|continuation) byte\b",
             r"\b(?:content[- ]?(?:un)?encoding|gzip|brotli|zlib|deflate|decompress\w{0,4})\b~\b(?:invalid|failed|error|not decode|incorrect|corrupt|unexpected|unknown)",
             r"\b(?:failed|error|can(?:not| not)|unable)\b~\b(?:decode content-encoding|decompress|decode response|unencoding|content unencoding|gunzip)\b",
@@ -239,7 +239,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bjson payload~(?:unknown name|cannot find field|invalid)",
             r"\b(?:failed to|could not|cannot|unable to|error) (?:pars|decod|deserializ)\w{1,4} (?:the )?(?:json body|request body|json in request body|request json|body of your request|request)",
             r"\bparse the json body of (?:the|your) request\b",
-            r"\bcould not parse the json body\b",
+            r"\b& parse the json body\b",
             r"\bbody is not valid json\b",
         ])
         .on(Surface::Stream, BadOutput)
@@ -259,23 +259,24 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.absent_field", BadOutput)
         .hint()
         .text(&[
-            r"\bnonetype' object (?:is not (?:subscriptable|iterable)|has no attribute)",
-
             r"\blast message was not an assistant message\b",
-
             r"\bexpected string or bytes-like object\b",
             r"\bthe json object must be str, bytes or bytearray\b",
-            r"\bcannot unpack non-iterable nonetype\b",
-            r"\bargument of type 'nonetype' is not iterable\b",
-
-            r"\bcannot read propert(?:y|ies) (?:of undefined|of null|'choices')",
-            r"\bundefined is not an object\b",
+            r"\bcannot read propert(?:y|ies) (?:of (?:undefined|null) \(reading )?'(?:choices|message|messages|content|candidates|parts|delta|text|usage|tool_calls|function_call|output|completion|finish_reason|role)'",
             r"\bis undefined\b~\b(?:choices|message|content|candidates)\b",
+            r"\b(?:choices|candidates|message\.content|tool_calls|output_text)\b.{0,60}\bis undefined\b",
         ])
+        .not(&["TypeError: Cannot read properties of undefined (reading 'filePath')"])
         .example("TypeError: Cannot read properties of undefined (reading 'message')"),
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\b(?:completed|ended|finished|returned|stopped|came back) without (?:any |a |an |producing |sending |returning |yielding |generating ){0,2}(?:\S{1,12} )?(?:chunks?|content|output|text|tokens|data|answer|response|message|choices|candidates|tool calls?)\b",
+            r"\bno (?:valid|parse?able|usable|recogni[sz]able|executable) \S{1,16}(?: \S{1,14})? (?:in|from|by) (?:the )?(?:model|llm|assistant|agent|ai)\b",
+            r"\bnon-?json (?:response|output|answer|body|reply|data|content|payload)\b",
+            r"\b(?:response|output|answer|reply|completion|generation|message)\b(?: \S{1,14}){0,2} (?:hit|reached|exceeded|stopped at|ran into|was cut (?:off )?(?:at|by)|truncated (?:at|by|due to)) (?:the |its |a |your )?(?:\S{1,14} )?(?:length|token|tokens|output|size|generation) (?:limit|cap|maximum|budget)\b",
+            r"\b(?:reached|hit) (?:the |its )?(?:max(?:imum)?|limit)(?: number)?(?: of)? (?:output |completion |response |generated )?tokens (?:allowed |permitted )?(?:for|in|of) (?:the |a |this |its )?(?:response|output|answer|reply|completion|generation)\b",
+            r"\b(?:plain[- ]?text|text|prose|natural language) (?:responses?|answers?|replies|outputs?) (?:are|is|was|were) not (?:permitted|allowed|accepted|supported|valid)\b",
             r"\b(?:didn't|did not|doesn't|does not) (?:contain|include|have|hold) (?:any |a |an |the )?(?:valid |parseable )?(?:json|yaml|xml|tool calls?|code block|function call|structured|choices|answer|content)\b",
 
             r"\bno (?:response|answer|reply|output|content|text|message) (?:was |were )?(?:found|present|available|extracted)\b",
@@ -293,7 +294,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot among the (?:tools|functions|options|choices|allowed)\b",
             r"\bunterminated\b",
             r"\b(?:extract|find|locate|read|recover|detect) (?:\S{1,14} ){0,3}(?:json|yaml|xml|code block|tool call)\b~\b(?:from|in|failed|could not)\b",
-            r"\b(?:could not|cannot|can't|unable to|failed to|couldn't) (?:extract|find|locate|recover|detect|read) (?:\S{1,14} ){0,4}(?:json|yaml|xml|code block|tool call|object|answer|choices|content) (?:in|from|object)\b",
+            r"\b& (?:extract|find|locate|recover|detect|read) (?:\S{1,14} ){0,4}(?:json|yaml|xml|code block|tool call|object|answer|choices|content) (?:in|from|object)\b",
             r"\bunexpected byte\b",
             r"\b(?:tool|function) (?:arguments|args|input|parameters|name)\b~\b(?:cut|truncated|incomplete|wrong|bad|unterminated|unknown|invalid|missing)\b",
             r"\bcalled \S{1,40},? which (?:is not|does not|isn't|doesn't)\b",
@@ -323,18 +324,17 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\buse jsonreader\.setlenient\b",
             r"\bis not a subtype of type\b",
             r"\bcould not be converted to\b",
-            r"\bcannot (?:deserialize|unmarshal|coerce|decode)\b",
-            r"\bfailed to (?:deserialize|unmarshal|decode)\b",
+            r"\b& (?:deserialize|unmarshal|coerce|decode)\b",
             r"\bline \d{1,6},? (?:column|position|col) \d{1,6}\b",
             r"\bnot (?:valid|parseable|parsable|well[- ]formed|proper|correct) (?:json|yaml|xml|toml)\b",
-            r"\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?parse\b",
+            r"\b& parse\b",
             r"\bparse (?:error|failure|failed)\b",
             r"\bparsing (?:error|failed|failure)\b",
             r"\bwas expecting\b",
             r"\bformatexception\b",
             r"\binvalid (?:date or number|toml|yaml|xml)\b",
             r"\berror in \$",
-            r"\bfailed to interpret\b",
+            r"\b& interpret\b",
             r"\bmust have required propert",
             r"\bmust not have additional propert",
             r"\b(?:data|instance|input)(?:/\S{1,30}|\.\S{1,30})? must be (?:\S{1,12} )?(?:integer|string|object|array|boolean|number|equal|one of|null)",
@@ -361,7 +361,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmissing 'action:?'",
             r"\bwithout a current (?:message|block|content|tool|response)\b",
             r"\b(?:did not|didn't|does not|doesn't|never) (?:provide|return|produce|contain|include|generate|give|yield|send|emit) (?:any |a |an |the )?(?:\S{1,14} ){0,2}(?:assistant|content|text|output|response|answer|message|choices?|candidates?|completion|reply|result)s?\b",
-            r"\bfailed to (?:provide|return|produce|contain|include|give|yield|emit) (?:any |a |an |the )?(?:\S{1,14} ){0,2}(?:assistant|content|text|output|response|answer|message|choices?|candidates?|completion|reply|result)s?\b",
+            r"\b& (?:provide|return|produce|contain|include|give|yield|emit) (?:any |a |an |the )?(?:\S{1,14} ){0,2}(?:assistant|content|text|output|response|answer|message|choices?|candidates?|completion|reply|result)s?\b",
             r"\breturned (?:an? )?(?:empty|blank|null|no)\b",
             r"\b(?:empty|blank) or invalid (?:response|answer|output)\b",
             r"\b(?:response|answer|output|completion|content|reply|choices|message) (?:is|was|were|came back|came) (?:empty|blank|null|none|undefined)\b",
@@ -375,8 +375,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("What came back is not valid YAML"),
     // What the sampler or the agent's loop says of an answer that leads nowhere.
     rule("output.stuck", BadOutput)
-        .code(&["malformed_tool_use", "malformed_response", "malformed_output", "repetition_detected", "output_parse_error"])
+        .code(&[
+            "AgentStuckInLoopError",
+            "StuckInLoop",
+            "LoopDetected",
+            "LoopDetectedError","malformed_tool_use", "malformed_response", "malformed_output", "repetition_detected", "output_parse_error"])
         .text(&[
+            r"\bstuck in (?:a |an )?(?:\S{1,12} )?loop\b",
             r"\b(?:advance|update|step)\w{0,3} (?:the )?fsm\b",
             r"\bgrammar matcher\b~\b(?:failed|rejected|terminated)\b",
             r"\brepetition (?:was |has been )?detected\b|\b(?:repetitive|repeating|degenerate) (?:output|tokens|text|response)s?\b~\b(?:detected|stopp\w{2,4}|abort\w{0,3})\b",

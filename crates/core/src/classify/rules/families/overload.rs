@@ -113,6 +113,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:upstream|server|model|service|provider|engine|backend|api|system|cluster|gateway|node|gpu|instance|worker|endpoint|llm)s? (?:is |was |are |were |currently |temporarily ){0,2}overload(?:ed)?\b",
+            r"\b(?:at|under|near|reached|experiencing|due to|seeing|with) (?:a |an |the |its )?(?:\S{1,12} )?(?:full|max(?:imum)?|100%|peak|high|heavy|extreme|unusual|increased|excessive) (?:utili[sz]ation|load|usage|demand|occupancy|traffic)\b",
+            r"\b(?:llm|model|server|service|engine|api|provider|system|backend|gpu|worker|host|endpoint|runner|upstream|site|node|instance|agent)s? (?:is |are |was |were |seems? |appears? )(?:to be )?(?:currently |too |very |still |temporarily |now )?busy\b",
+            r"\bstill (?:booting|starting|warming|loading|initiali[sz]ing|spinning|coming up|scaling|deploying|being (?:created|provisioned|loaded|deployed|started))\b",
+            r"\bcold[- ]start(?:ing|s)?\b",
+            r"\b(?:cache|queue|buffer|pool|slots?|backlog|mailbox|scheduler|pipeline|batch|inbox)(?: \S{1,14})? (?:is |are |was |were )?(?:currently |already |completely )?full\b",
             r"\bno available (?:instances?|workers?|slots?|capacity|gpus?|replicas?|servers?)\b",
 
             r"\b(?:cannot|can't|unable to|not able to|won't|could not) (?:accept|take|handle|serve|admit|queue) (?:any )?(?:more|new|additional|further|other|your) (?:\S{1,12} )?(?:requests?|connections?|jobs?|traffic|work|load)\b",

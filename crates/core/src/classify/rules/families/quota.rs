@@ -188,7 +188,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("You have used 100 of 100 requests allowed per day"),
     // A wait is stated as a long one even where no window is named.
     rule("quota.cooling_down", RateLimit)
-        .text(&[r"\bcooling down\b", r"\bin cooldown\b", r"\bcooldown (?:period )?(?:active|in effect)"])
+        .text(&[
+            r"\b(?:all|every|each|both) (?:of )?(?:the |your |our )?(?:\S{1,14} ){0,2}?(?:accounts?|keys?|credentials?|providers?|deployments?|channels?|profiles?|tokens?|endpoints?|pools?) (?:\S{1,12} ){0,2}?(?:are |is |were |have been |has been |currently |temporarily ){0,2}(?:limited|rate[- ]limited|throttled|cooling|in cool-?down|on cool-?down|backing off)\b",r"\bcooling down\b", r"\bin cooldown\b", r"\bcooldown (?:period )?(?:active|in effect)"])
         .class()
         .code(&["model_cooldown", "credential_cooldown"])
         .example("All credentials for model x are cooling down"),
@@ -196,6 +197,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .window()
         .text(&[
+            r"\bexceed(?:s|ed|ing)? (?:\S{1,16} ){0,3}(?:daily|weekly|monthly|annual|spending|cost|max(?:imum)?|total) (?:\S{1,12} )?(?:budget|spend|cap|allowance|allotment)\b",
+            r"\b(?:max(?:imum)?|total|daily|weekly|monthly|spend(?:ing)?|cost|project|team|user|key|session|task|api|llm|dollar|usd) (?:budget|spend|spending|cost)(?: limit| cap)?(?: of)?(?: \(?[$]?\d[\d.,]{0,9}\)?)? (?:was |is |has been |already )?(?:exceeded|reached|exhausted|used up|spent|hit)\b",
             r"\b(?:not enough|insufficient|zero|lacking|0) (?:\S{1,14} ){0,2}(?:credits?|funds|points|coins|neurons|balance|money|compute units|inference units)\b",
 
             r"\bno (?:\S{1,14} ){0,2}(?:credits?|funds|points|coins|neurons|compute units|inference units)(?:[.,;:!)\x22]|$| (?:remaining|left|available|to|for|on|in|and|or|please|balance)\b)",
@@ -271,6 +274,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "monthly_quota_exceeded",
         ])
         .text(&[
+            r"\bno (?:\S{1,14} ){0,2}(?:accounts?|keys?|credentials?|providers?|channels?|profiles?|subscriptions?)\b~\b(?:with|have|has|had) (?:\S{1,12} ){0,2}(?:quota|credits?|balance|budget|usage)\b",
             r"\b(?:daily|weekly|monthly|yearly|annual|per-day|lifetime|account|organi[sz]ation|team|workspace|tenant|plan|trial)(?:'s)? (?:tokens?|usage|request|message|api|compute) (?:limit|quota|budget|cap|allowance|allotment) (?:has been |was |is |already )?(?:exceeded|reached|hit|exhausted|used up|spent|over)\b",
             r"\bresource quota (?:has been |was |is )?(?:exceeded|reached|exhausted)\b",
             r"\b(?:tokens?|requests?|units?|calls?)(?:\(s\))? from (?:the |your )?quota (?:was|were|is) (?:rejected|refused|denied)\b",

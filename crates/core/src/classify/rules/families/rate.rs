@@ -65,6 +65,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.limit", RateLimit)
         .class()
         .text(&[
+            r"\brate[- ]?limiting (?:us|you|me|our|your|this|these|requests|calls|is (?:active|in effect|on)|applied|active|in effect)\b",
+            r"\blimiting (?:the |your |our )?(?:number|rate|amount|volume|frequency) of (?:\S{1,12} )?(?:requests|messages|calls|prompts|queries|generations)\b",
+            r"\btoo many (?:\S{1,14} )?(?:runs|jobs|tasks|agents|subagents|threads|streams|workers|sandboxes|containers|uploads|queries|executions|conversations|chats|prompts|commands|downloads) (?:are |is |were )?(?:already |currently )?(?:in progress|running|active|open|queued|pending|at once|at the same time|simultaneously|concurrently|in parallel)\b",
+            r"\bmax(?:imum)?(?: number of)? (?:concurrent|parallel|simultaneous|active|running) (?:\S{1,20} ){1,3}(?:has been |have been |was |were |is |are )?(?:reached|exceeded|hit|in use|already running)\b",
+            r"\bhigh[- ]frequency\b~\b(?:requests?|calls?|access|use|usage)\b",
             r"\bflood (?:control|wait)\b",
             r"\bthe rate at which\b~\b(?:exceeded|too high|limit)",
             r"\bonly \d{1,6} (?:requests?|calls?|messages?|queries) (?:every|per|each) (?:\d{1,4} )?(?:s|secs?|seconds?|mins?|minutes?|hours?)\b",
@@ -126,6 +131,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.quota_per_minute", RateLimit)
         .decisive()
         .text(&[
+            r"\b(?:concurren(?:cy|t)|parallel(?:ism)?)(?: \S{1,14})? (?:quota|allowance|budget|slots?)\b",
             r"\bper[- ](?:minute|min|second|sec|hour) (?:quota|allowance|budget)\b",
             r"\b(?:quota|allowance|budget) per (?:minute|min|second|sec|hour)\b",
         ])

@@ -83,6 +83,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.parameter", InvalidRequest)
         .class()
         .text(&[
+            r"\b(?:illegal|invalid|wrong|unexpected|unsupported) (?:metadata|header) (?:value|name|key)\b",
             r"\b(?:prompt|input|message|text|query) (?:is |was )?too short\b",
 
             r"\btoo many (?:\S{1,14} )?(?:sequences|stops|messages in|system messages|keys|items|properties|levels|parts)\b",
@@ -115,10 +116,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmaximum (?:number of )?(?:items|tools|images|messages|stop sequences|files)\b",
             r"\bbad request\b",
             r"\bcannot be (?:used|modified|empty|null|specified|combined|set|both|blank)\b",
-            r"\b(?:could not|cannot|unable to) (?:fetch|download|process|decode) (?:the )?(?:content|image|file|url|media|document)",
+            r"\b& (?:fetch|download|process|decode) (?:the )?(?:content|image|file|url|media|document)",
             r"\bnot a valid (?:sequence|integer|string|list|dict|enum|boolean|number|value)",
-            r"\b(?:cannot|can't|could not|unable to) (?:parse|deserialize|decode) (?:the )?request",
-            r"\bfailed to (?:parse|deserialize) (?:the )?(?:json body|request|body)",
+            r"\b& (?:parse|deserialize|decode) (?:the )?request",
+            r"\b& (?:parse|deserialize) (?:the )?(?:json body|request|body)",
             r"\bvalidation (?:error|failed)\b",
             r"\bplease reformat your input\b",
         ])
@@ -148,6 +149,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("messages: roles must alternate between \"user\" and \"assistant\""),
     rule("request.path", InvalidRequest)
         .text(&[
+            r"\brepository ['\x22`]?(?:https?|ssh|git|file)[:@]\S{1,120} not found\b",
             r"\bcannot (?:get|post|put|delete|patch) /",
             r"\bpage (?:was )?not found\b",
             r"\b(?:path|route|resource|url|endpoint|operation|page|method)\b(?: \S{1,60})? (?:was |is )?(?:not found|does not exist|not allowed|not recognized)",
@@ -182,6 +184,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bcannot both be\b|\bcan't both be\b|\bnot both\b",
+            r"\btoo (?:deeply |many levels )?nested\b|\bnesting (?:depth|level)\b~\b(?:exceed\w{0,3}|limit|too|max\w{0,4})\b",
+            r"\bduplicate (?:\S{1,14} ){0,2}(?:names?|ids?|keys?|tools?|parameters?|entr(?:y|ies)|fields?|functions?|headers?)\b",
+            r"\b(?:invalid|bad|broken|malformed|incorrect|unsupported|incomplete) (?:\S{1,14} )?(?:config(?:uration)?|settings?|options?)\b",
+            r"\bconfig(?:uration)?(?: file)?(?: \S{1,40})? (?:is|was|has|contains?) (?:an |a )?(?:invalid|malformed|broken|incorrect|bad|wrong|incomplete|error\w{0,1})\b",
+            r"\b(?:number|count) of (?:\S{1,14} ){1,6}(?:is |must be |should be |has to be |was |does )?(?:not )?(?:equal|match|the same)\b",
+            r"\bmismatch(?:ed)?\b~\bexpected\b~\b(?:got|received|found|but)\b",
             r"\bnot found, (?:verify|check)\b",
             r"\b(?:verify|check) your (?:api base|base url|endpoint|api_base)\b",
 

@@ -107,6 +107,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.general", ContentFilter)
         .class()
         .text(&[
+            r"\b(?:generation|prompt|image|answer|response|completion) (?:was |is |has been |were )?(?:refused|declined)\b",
+            r"\bresembl(?:es?|ing|ed) (?:\S{1,14} )?(?:protected|copyrighted|licensed|existing) (?:material|content|code|work)\b|\bprotected material\b",
+            r"\billegal(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?(?:[.,;:)\x22']|$| (?:was|were|is|are|has|have|detected|found|in|and|or|that|by)\b)",
             r"\b(?:content|prompt|query|request|response|output|message|input|text|image|question) (?:was |is |has been )?(?:blocked|refused|withheld|suppressed|rejected|declined)\b~\b(?:violence|violent|sexual|hate|self-harm|policy|policies|restricted|topics?|harm\w{0,4}|unsafe|safety|categor\w{1,3}|sensitive)\b",
 
             r"\b(?:prompt|response|output|image|answer|text|request|message|content|input)\b~\b(?:withheld|suppressed|redacted|censored|filtered out|not allowed by|against our|violates?|may violate)\b",
@@ -118,7 +121,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnsfw\b",
             r"\b(?:safety|moderation|policy|content|harm|toxicity|abuse|responsible ai)[- ](?:check|checks|checker|filter|filters|system|violation|policy|policies|review|classifier|guardrails?|moderation|restrictions?|guidelines)\b~\b(?:flag\w{0,4}|block\w{0,3}|reject\w{0,3}|refus\w{1,3}|fail\w{0,3}|violat\w{1,5}|detect\w{0,3}|prevent\w{0,3}|trigger\w{0,3}|den(?:y|ied))\b",
             r"\b(?:flagged|blocked|rejected|refused|denied|filtered|stopped|withheld|removed) (?:by|due to|because of|for|as) (?:\S{1,14} ){0,4}(?:safety|moderation|policy|policies|content|harmful|unsafe|abuse|guardrails?|filters?|violat\w{1,5}|copyright|nsfw)\b",
-            r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|explicit|illegal|violent|toxic|hateful|disallowed|sensitive|policy-violating)(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?\b",
+            r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|explicit|violent|toxic|hateful|disallowed|sensitive|policy-violating)(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?\b",
             r"\bcopyright(?:ed)?\b~\b(?:block|material|content|filter|detected|violat)",
             r"\b(?:cannot|can't|unable to|won't|not able to|will not) (?:assist|help|comply|fulfill|answer|respond|generate|create) (?:\S{1,12} ){0,4}(?:policy|policies|guidelines|harmful|unsafe|request)\b",
             r"\bstop_reason\b['\x22]?: ?['\x22]?refusal\b",
@@ -141,6 +144,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     // Short words of moderation: what was stopped, and for what.
     rule("safety.stopped", ContentFilter)
         .text(&[
+            r"\bcontent (?:was |is |has been )?blocked: ",
+            r"\bblocked (?:by|due to|because of) (?:\S{1,14} ){0,2}(?:keywords?|words?|terms?|patterns?|regex)\b",
+            r"\b(?:keyword|word|term|phrase|pattern|topic) ['\x22`][^'\x22`]{1,40}['\x22`] (?:was |is )?(?:detected|blocked|not allowed|forbidden|prohibited|banned)\b",
             r"\b(?:image|video|audio|prompt|output|response|answer|generation|text|content|request)s? (?:\S{1,14} )?(?:was |were |is |has been |have been |got )?(?:rejected|stopped|filtered|removed|flagged|blocked|withheld)(?: by| for| because| as|:| due to)? (?:it |they |of |a |an |the |our |may |might |could |contains? |contain |potential(?:ly)? |possible ){0,4}(?:minors?|profanity|copyright\w{0,3}|violen(?:ce|t)|sexual|nudity|hate|self-harm|celebrit\w{1,3}|public figures?|moderat\w{2,4}|safety|weapons?|gore|extremis[mt])\b",
             r"\bgenerated (?:image|video|audio)s? (?:was |were |has been |have been )?(?:filtered|blocked|withheld|removed)\b",
             r"\bmoderation: (?:blocked|flagged|rejected|denied)\b",

@@ -30,7 +30,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:unhandled|uncaught) (?:server )?exception in\b",
             r"\binference (?:error|failed|failure)\b",
             r"\bmodel (?:error|failed to (?:generate|respond|produce))\b",
-            r"\bfailed to generate\b",
             r"\bgeneration failed\b",
             r"\bcuda (?:error|out of memory)\b",
             r"\bbackend (?:error|failure|failed|unavailable)\b",
@@ -103,6 +102,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.general", ServerError)
         .hint()
         .text(&[
+            r"\b(?:apis?|servers?|services?|site|platform|backend|gateway|provider|endpoint|systems?|proxy|upstream|cluster|openai|anthropic|claude|gemini|chatgpt|copilot|openrouter) (?:is|are|was|were|appears? to be|seems? to be|may be|might be) (?:currently |temporarily |completely |all )?(?:down|offline|not working|unavailable)\b",
+            r"\b(?:on|at|from) (?:the |its |their )?(?:provider|server|upstream|vendor|service|api|backend|openai|anthropic|google|microsoft)(?:'s)? (?:side|end)\b",
+            r"\b(?:terminated|stopped|ended|failed|aborted) (?:due to|because of|with|on|after) (?:an |a |some )?(?:\S{1,14} )?error\b",
+            r"\b(?:didn't|did not|doesn't|does not) work (?:on|at) (?:our|the)\b",
+            r"\b& generate\b",
             r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
 
 
@@ -115,7 +119,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:hiccup|glitch|snag|blip)s?\b",
             r"\bcould not be reached by (?:our|the)\b",
             r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",
-            r"\bfailed to (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
+            r"\b& (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
 
             r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
             r"\bmaintenance (?:mode|window|in progress|break)\b",
@@ -144,7 +148,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot available at (?:the|this) moment\b",
             r"\bcurrently (?:unavailable|down|offline)\b",
             r"\bassertion error\b",
-            r"\bfailed to (?:process|handle|complete|serve|execute|perform) (?:the |your |this )?(?:request|prompt|prediction|query|operation|completion)\b",
+            r"\b& (?:process|handle|complete|serve|execute|perform) (?:the |your |this )?(?:request|prompt|prediction|query|operation|completion)\b",
             r"\berror processing\b",
             r"\brequest (?:has )?failed\b",
             r"\bcompletion (?:error|failed)\b",
@@ -167,7 +171,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\bworker threw exception\b",
             r"\bapplication failed to respond\b",
-            r"\bunable to (?:process|handle|complete|fulfil\w?) (?:your |the |this )?request (?:at this time|right now|at the moment)\b",
+            r"\b& (?:process|handle|complete|fulfil\w?) (?:your |the |this )?request (?:at this time|right now|at the moment)\b",
             r"\bdatabase error\b",
         ])
         .example("Error 1101 Worker threw exception"),

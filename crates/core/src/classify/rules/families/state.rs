@@ -97,7 +97,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:is|are) not registered\b",
             r"\bnot registered (?:for|in|with) project\b",
             r"\bserver not initialized\b",
-            r"\bsession (?:has |was )?(?:expired or|terminated|been (?:terminated|deleted|closed))",
+            r"\bsession (?:has |was )?(?:expired or (?:was|has|been|does|did|never|not|is not|invalid|deleted)|terminated|been (?:terminated|deleted|closed))",
             r"\b(?:encrypted|thinking) content\b~\bcould not be (?:verified|decrypted)",
             r"\bno tabs? with id\b|\btarget (?:page|closed)\b~\bclosed",
         ])
@@ -157,6 +157,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\bno (?:\S{1,14} )?(?:file|thread|assistant|run|batch|response|session|conversation|container|sandbox|upload|checkpoint|job|task|message)s? (?:was |were |is )?(?:found|exists?|known|matching|stored)(?: with| for| by| under)? (?:that |this |the |given )?(?:id|name|key)\b",
+            r"\bno (?:previous|prior|saved|earlier|stored|existing|matching|resumable|recent|past) (?:\S{1,14} )?(?:sessions?|conversations?|threads?|chats?|runs?|checkpoints?|tasks?|transcripts?)(?: was| were| is| are)? (?:found|available|to (?:continue|resume|restore|load)|exists?|left)\b",
+            r"\b(?:conversation|chat|session|thread|history|transcript|workspace|checkpoint|project) & be (?:loaded|restored|opened|resumed|recovered|found|continued|reopened)\b",
+            r"\bexecution context (?:was |has been |is )?(?:destroyed|not available)\b|\bbrowser (?:context|session|window|tab|page)(?: \S{1,20})? (?:was |has been |is |have been )?(?:destroyed|closed|gone|crashed|disposed|disconnected)\b",
+            r"\b& (?:restore|recover|reload|rehydrate|resume|deserialize) (?:\S{1,14} ){0,3}?(?:state|history|context|memory|progress)\b",
             r"\b(?:run|thread|session|job|batch|task|conversation) (?:that )?(?:you|we) (?:are|were|asked|requested)\b~\b(?:expired|gone|not found|no longer|deleted)\b",
 
             r"\bunknown (?:handle|cursor|token id|ticket|reference|object id|session key)\b",
@@ -164,14 +169,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{1,60}){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|closed|not found|unknown|missing|forgotten|wiped|evicted)\b",
             r"\b(?:cursor|iterator|lease|transaction|savepoint|snapshot|consumer|subscription|watch) (?:id )?(?:\S{1,40} )?(?:not found|expired|is no longer|invalidated|unknown|too old)\b",
 
-            r"\b(?:sandbox|container|session|thread|run|conversation|batch|upload|workspace|instance|vm|machine|browser|job|agent)\b(?: \S{1,60})? (?:has |was |is |had )?(?:already |since )?(?:been )?(?:terminated|stopped and removed|reaped|garbage collected|evicted|discarded|cleaned up|destroyed|recycled|shut down|archived)\b",
+            r"\b(?:sandbox|container|session|thread|run|conversation|batch|upload|workspace|instance|vm|machine|browser|job|agent)\b(?: \S{1,60})? (?:has |was |is |had )(?:already |since )?(?:been )?(?:terminated|stopped and removed|reaped|garbage collected|evicted|discarded|cleaned up|destroyed|recycled|shut down|archived)\b",
             r"\bno such (?:container|image|volume|sandbox|object|key|job|task|window|client|pane|session|file object|upload|stream|instance|machine|vm|thread|conversation|agent|project|checkpoint|snapshot|dialog|message|topic|queue|consumer group)\b",
             r"\b(?:upload|file|session|thread|conversation|response|batch|cache|cached content|container|sandbox|checkpoint|lease|reservation|snapshot|url|link|handle|cursor|subscription|invite|result)\b(?: \S{1,60}){0,2} (?:has |is |was |have )?(?:already )?(?:expired|no longer (?:available|valid|exists?|active|found|accessible|stored))\b",
             r"\b(?:does not|doesn't|no longer) (?:exists?|know|recognize|have) (?:the |this |that |your |a |any )?(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload)\b",
             r"\b(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload|document|subscription|consumer|member|lease|transaction|cursor|snapshot|memory store|vector store|index) (?:id |key |name )?(?:\S{1,60} )?(?:is |was )?(?:unknown|invalid|not (?:open|active|available|recognized|known|registered|present|initialized))\b",
             r"\bnoscript no matching script\b",
             r"\b(?:collection|index|dataset|snapshot|ref|element|node|bucket|namespace|volume|knowledge base|data ?store|store|table|memory|entity|record|object|resource|template|webhook|evaluation|experiment|deployment job|artifact|fork|branch|lock|mailbox)s?(?: with)?(?: id| name| named)?[ :]{0,2}['\x22`<(\[]?[\w./:@-]{1,80}['\x22`>)\]]? (?:was |is |were |could |has been )?(?:does not exist|doesn't exist|not (?:be )?found|no longer exists|not exist|no longer valid)\b",
-            r"\b(?:failed|unable|could not|cannot|can't|couldn't) (?:to )?(?:resume|restore|reattach|re-attach|attach to|find|locate|load|reopen|continue) (?:(?:the|a|an|your|any|previous|saved) ){0,3}(?:session|thread|conversation|run|checkpoint|transcript|rollout|sandbox|container|pane|window|chat)\b",
+            r"\b& (?:resume|restore|reattach|re-attach|attach to|find|locate|load|reopen|continue) (?:(?:the|a|an|your|any|previous|saved) ){0,3}(?:session|thread|conversation|run|checkpoint|transcript|rollout|sandbox|container|pane|window|chat)\b",
             r"\bno (?:session|conversation|thread|transcript|checkpoint|sandbox|container|pane|window|run|agent|chat|document)s? (?:with|named|for|matching|exists?|available|by|under)\b",
             r"\bre-?(?:register|initiali[sz]e|create) (?:the |your |a )?(?:session|agent|project|thread)\b",
             r"\bunknown (?:thread|conversation|agent|project|container|sandbox|batch|run|checkpoint|assistant|document|subscription|consumer|member)\b",
@@ -222,10 +227,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\brevision has been compacted\b",
             r"\bresume (?:token|point|cursor|id|handle) (?:\S{1,40} )?(?:was |is |has )?(?:not found|invalid|expired|no longer)\b",
             r"\bno (?:\S{1,14} )?(?:state|checkpoint|history|snapshot|memory) (?:was |is |were )?(?:found|available|stored|saved) for (?:this |the )?(?:thread|session|conversation|run|task|agent|user|workflow)",
-            r"\b(?:cannot|could not|couldn't|can't|unable to|failed to) (?:resume|restore|rehydrate|reattach to|re-attach to|reconnect to) (?:the |this |a |your |previous |existing ){0,3}(?:session|conversation|thread|run|workflow|chat|task|sandbox|container|job)\b",
+            r"\b& (?:resume|restore|rehydrate|reattach to|re-attach to|reconnect to) (?:the |this |a |your |previous |existing ){0,3}(?:session|conversation|thread|run|workflow|chat|task|sandbox|container|job)\b",
             r"\bis not a working tree\b",
             r"\b(?:thread|session|conversation|container|run|sandbox|checkpoint|batch)_id\b(?: \S{1,60})? (?:has no saved|is expired|has expired|not in|is unknown|is not known)\b",
-            r"\bsaved (?:progress|state|session) (?:cannot|could not|can't) be (?:verified|restored|loaded|read)\b",
+            r"\bsaved (?:progress|state|session) & be (?:verified|restored|loaded|read)\b",
         ])
         .example("workflow execution already completed"),
 ];

@@ -54,7 +54,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bstopped (?:arriving|streaming|sending)\b",
 
             r"\bstream(?:ing)?\b~\b(?:idle|stall(?:ed)?|inactiv\w{1,5}|hung|no (?:data|chunks?|events?|tokens?))\b",
-            r"\b(?:idle|stalled|inactive) (?:sse |response |event )?(?:stream|timeout (?:waiting for|on) (?:sse|stream|chunk|event))",
+            r"\b(?:idle|stalled|inactive) (?:sse |response |event )?(?:streams?\b|timeout (?:waiting for|on) (?:sse|stream|chunk|event))",
             r"\bidle timeout waiting for sse\b",
             r"\bno (?:data|chunks?|events?|tokens?|bytes) (?:was |were )?received (?:for|in|within|after) \d",
             r"\b(?:chunk|body|between bytes|stream read|streaming) time(?:d )?-?out\b",
@@ -132,7 +132,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .example("The answer broke off"),
     rule("stream.while_reading", StreamInterrupted)
-        .text(&[r"\bclosed while (?:receiving|streaming|downloading|transferring) (?:the )?(?:data|body|response|content|stream)\b"])
+        .text(&[
+            r"\b(?:closed|reset|lost|dropped|aborted|terminated|broken|cut) (?:in (?:the )?)?mid(?:dle of)?[- ]?(?:the |a |an )?(?:stream|response|answer|reply|transfer|generation|message|download)\b",r"\bclosed while (?:receiving|streaming|downloading|transferring) (?:the )?(?:data|body|response|content|stream)\b"])
         .example("ClientException: Connection closed while receiving data"),
     // Every dialect has an event that ends an answer; it did not come.
     rule("stream.no_end", StreamInterrupted)

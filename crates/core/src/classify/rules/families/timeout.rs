@@ -4,8 +4,11 @@ use crate::classify::rule::{Rule, connection, rule};
 use crate::kind::FailureKind::Timeout;
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
-    connection("timeout.passed", Timeout)
+    rule("timeout.passed", Timeout)
         .text(&[
+            r"\btook (?:more|longer) than (?:\S{1,12} ){0,2}\d",
+            r"\b(?:been )?running for (?:over |more than |at least |about )?\d{1,6} ?(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b~\b(?:stopped|killed|aborted|terminated|cancell?ed|interrupted|gave up)\b",
+            r"\bexceed(?:ed|s|ing) (?:the |its |a |an )?(?:\S{1,12} )?(?:wall[- ]?clock|wall[- ]?time|time|run ?time|duration|execution[- ]time) (?:limit|budget|cap|maximum)\b",
             r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){1,6}?(?:within|inside) (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
             r"\b(?:not|didn't|wasn't|couldn't|never|failed to|unable to|nothing) (?:[^ .]{1,20} ){0,5}?(?:respond|start|finish|complete|answer|connect|reply|return|ready|arrive|come|happen|acknowledge|load|open|appear)(?:ed|s|ing|n|d)? in (?:the |a |an |its )?(?:allowed |allotted |configured |first )?\d{1,7}[- ]?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b",
 
@@ -22,7 +25,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:missed|past|passed|beyond|overran|blew) (?:\S{1,12} ){0,3}?deadline\b",
             r"\bstatement timeout\b",
             r"\b(?:due to|because of) (?:the |a |an )?(?:\S{1,30} ){0,4}time-?out\b",
-            r"\bfailed to (?:start|respond|complete|finish|connect|become ready|initialize|answer) within \d",
+            r"\b& (?:start|respond|complete|finish|connect|become ready|initialize|answer) within \d",
 
             r"\bno (?:first token|response|output|reply|answer|data|activity|progress)\b~\bwithin \d",
             r"\btimeout\(\w",
@@ -106,7 +109,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["e2b.exceptions.TimeoutException: The sandbox was not found"])
         .example(r#"{"error":{"type":"timeout_error","message":"no"}}"#),
-    connection("timeout.general", Timeout)
+    rule("timeout.general", Timeout)
         .class()
         .text(&[
             r"\bdeadline (?:of \S{1,12} )?(?:was |has |is )?(?:passed|missed|expired|hit|elapsed|reached)\b",
