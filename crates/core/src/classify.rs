@@ -9,8 +9,7 @@
 //!    status). A **cause** beats a **class** (`rate_limit_error` around "model overloaded").
 //!    A class beats the **status** (a 403 whose code is `rate_limited`). A status beats a
 //!    **hint**: wrappers such as `invalid_request_error`, "Connection error." or "exit code 1".
-//!    Where nothing of all that is known, the `surface` itself is evidence; and a text that not even
-//!    has one is **guessed** at: a thing and what became of it, in one sentence.
+//!    Where nothing of all that is known, the `surface` itself is evidence.
 //!    What is said in passing (`role`) weighs less than a plain statement of the next lower degree,
 //!    though more than a status;
 //! 3. between equal weights, the kind that leaves the caller fewer choices;
@@ -165,9 +164,7 @@ impl Classifier {
 
 /// What is known before the text is searched.
 fn known(evidence: &Evidence<'_>, status: Option<u16>) -> Known {
-    let typed = evidence.transport.is_some() || evidence.exit.is_some();
-    let may_guess = status.is_none() && !typed && matches!(evidence.surface, Surface::Http | Surface::Text);
-    Known { status, ruled_out: surface::ruled_out(evidence, status), may_guess }
+    Known { status, ruled_out: surface::ruled_out(evidence, status) }
 }
 
 /// The text of the evidence without its benign lines, and the name of the first shape of those.

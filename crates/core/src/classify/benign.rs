@@ -334,6 +334,11 @@ pub const BENIGN: &[Benign] = &[
         r"^[^:{]*\b(?:i am|i'm|i was|i've|i have|i get|i got|i can|i cannot|i can't|i tried|i suspect|i guess|i believe|we've seen|anyone else)\b[^:{]*$|^\s*th(?:is|ese|e) (?:errors?|bugs?|issues?|problems?|failures?) (?:seems?|appears?|causes?|happens?|occurs?|shows? up|is caused|are caused|comes?)\b[^{]*$",
         "This error seems to be returned when prompts are blocked",
     ),
+    benign(
+        "benign.explained",
+        r"^[^{]*\b(?:(?:may|might|can|could|will) be (?:returned|thrown|raised|sent|triggered) (?:if|when|by|because)|this (?:error message|status code|condition|response code|code) (?:indicates|means|typically|usually|may|can|is returned)|(?:can|may|might) become (?:temporarily )?(?:overloaded|unavailable|slow)|now (?:automatically |also )?(?:retr(?:y|ies)|backs? off|falls? back|handles?) (?:when|on|if)|returns? [45]\d\d\. [a-z])\b[^{]*$",
+        "429 Too Many Requests: this status code may be returned if the quota for the API has been exceeded.",
+    ),
     benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),
 ];
 

@@ -35,8 +35,6 @@ pub struct Rule {
 /// How much a rule proves. The heaviest match decides; see the module of the classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Words that mean it more often than not: counts only where nothing at all is known.
-    Guess,
     /// A wrapper or a catch-all code: counts only where nothing better is known.
     Hint,
     /// The HTTP status, a typed transport error, an exit status.
@@ -111,12 +109,6 @@ impl Rule {
     /// Counts only where nothing better is known.
     pub(super) const fn hint(mut self) -> Self {
         self.weight = Weight::Hint;
-        self
-    }
-
-    /// Counts only where nothing at all is known.
-    pub(super) const fn guess(mut self) -> Self {
-        self.weight = Weight::Guess;
         self
     }
 

@@ -115,7 +115,6 @@ const GROUPS: &[&[Rule]] = &[
     families::cancel::RULES,
     families::server::RULES,
     families::exceptions::RULES,
-    families::guess::RULES,
 ];
 
 /// Every rule, group by group.

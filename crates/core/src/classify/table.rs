@@ -19,12 +19,6 @@ use super::words::Words;
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
 
-/// Longer texts hold too many words to guess by.
-const GUESS_BYTES_MAX: usize = 400;
-
-/// Every match that is no guess has at least this precedence.
-const HINT_PRECEDENCE_MIN: u16 = Weight::Hint as u16 * 32;
-
 /// Every match that names a cause ranks above this.
 const CAUSE_RANK_MIN: u32 = (Weight::Cause as u32 * 32) << 16;
 
@@ -40,8 +34,6 @@ pub(super) struct Table {
     causes: Index,
     /// All other phrases.
     classes: Index,
-    /// Phrases to guess by, asked only where no other is found.
-    guesses: Index,
     waits: Index,
 }
 
@@ -52,8 +44,6 @@ pub(super) struct Known {
     pub(super) status: Option<u16>,
     /// What it cannot be.
     pub(super) ruled_out: Kinds,
-    /// Whether nothing but the text says anything.
-    pub(super) may_guess: bool,
 }
 
 /// What was found in a text.
@@ -76,24 +66,20 @@ impl Table {
     /// Compiles `rules` and the waits.
     pub(super) fn new(rules: Vec<&'static Rule>) -> Self {
         let mut codes = Codes::default();
-        let (mut causes, mut classes, mut guesses) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut causes, mut classes) = (Vec::new(), Vec::new());
         let mut ranks = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
             rule.codes.iter().for_each(|code| codes.add(code, index as u16));
             let rank = rank(rule.precedence(), index);
-            let phrases = match rule.weight {
-                Weight::Guess => &mut guesses,
-                Weight::Hint | Weight::Status | Weight::Class => &mut classes,
-                Weight::Cause | Weight::Decisive => &mut causes,
-            };
+            let phrases = if rule.weight >= Weight::Cause { &mut causes } else { &mut classes };
             phrases.extend(rule.texts.iter().map(|text| (index as u16, rank, *text)));
             ranks.push(rank);
         }
         let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
         let statuses = rules.iter().map(|rule| rule.statuses).collect();
-        let [causes, classes, guesses] = [causes, classes, guesses].map(|phrases| Index::new(phrases.into_iter()));
-        Self { rules, ranks, statuses, codes, causes, classes, guesses, waits: Index::new(waits) }
+        let [causes, classes] = [causes, classes].map(|phrases| Index::new(phrases.into_iter()));
+        Self { rules, ranks, statuses, codes, causes, classes, waits: Index::new(waits) }
     }
 
     /// Every rule, in the order of the table.
@@ -119,11 +105,8 @@ impl Table {
         let mut best_rank = 0;
         let mut offer = |index: u16, span: Range<usize>, best_rank: u32| {
             let plain = (self.ranks[usize::from(index)] >> 16) as u16;
-            let is_guess = plain < HINT_PRECEDENCE_MIN;
             let precedence = match role(&span) {
                 Role::Statement => plain,
-                // What is said in passing is nothing to guess by.
-                _ if is_guess => return best_rank,
                 Role::Aside => rule::in_passing(plain),
                 Role::Advice => rule::as_advice(plain),
             };
@@ -152,11 +135,7 @@ impl Table {
         let best_rank = self.causes.find(text, &words, &candidates, best_rank, &mut phrase);
         if best_rank < CAUSE_RANK_MIN {
             let candidates = self.classes.candidates_of(text, &words);
-            let best_rank = self.classes.find(text, &words, &candidates, best_rank, &mut phrase);
-            if best_rank == 0 && known.may_guess && text.lower.len() <= GUESS_BYTES_MAX {
-                let candidates = self.guesses.candidates_of(text, &words);
-                self.guesses.find(text, &words, &candidates, best_rank, &mut phrase);
-            }
+            self.classes.find(text, &words, &candidates, best_rank, &mut phrase);
         }
         Found { best, words }
     }
@@ -178,7 +157,7 @@ impl Table {
                 });
             },
         );
-        for phrases in [&self.causes, &self.classes, &self.guesses] {
+        for phrases in [&self.causes, &self.classes] {
             phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, at, _| {
                 let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
                 matches.extend(end.map(|end| (self.rules[usize::from(rule)], at..end)));

@@ -106,20 +106,6 @@ fn rules_have_their_weight() {
 }
 
 #[test]
-fn guesses_are_made_only_where_nothing_is_known() {
-    let kind = |surface, status, body: &str| {
-        let evidence = Evidence { surface, status, ..Evidence::text(body) };
-        Classifier::builtin().classify(&evidence).kind.as_str()
-    };
-    assert_eq!(kind(Surface::Text, None, "You have no messages left today"), "quota_exhausted");
-    assert_eq!(kind(Surface::Http, Some(500), "You have no messages left today"), "server_error");
-    assert_eq!(kind(Surface::Network, None, "You have no messages left today"), "network_transient");
-    assert_eq!(kind(Surface::Text, None, "Maybe you have no messages left today"), "unknown");
-    let long = format!("{} You have no messages left today", "la ".repeat(200));
-    assert_eq!(kind(Surface::Text, None, &long), "unknown");
-}
-
-#[test]
 fn whoever_was_not_reached_is_not_to_blame() {
     let kind = |surface| {
         let evidence = Evidence { surface, ..Evidence::text("Request failed with error: Transport(Error)") };

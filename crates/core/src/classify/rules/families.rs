@@ -4,7 +4,6 @@ pub(super) mod auth;
 pub(super) mod cancel;
 pub(super) mod context;
 pub(super) mod exceptions;
-pub(super) mod guess;
 pub(super) mod model;
 pub(super) mod network;
 pub(super) mod output;
