@@ -136,6 +136,11 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_cut_ends_with_no_blank() {
+        assert_eq!(fold(&"abc ".repeat(60)), "abc ".repeat(CHARS_MAX / 4).trim_end());
+    }
+
+    #[test]
     fn what_speaks_of_the_prompt_is_not_kept() {
         let blocked = Failure { message: "you asked for x".into(), ..Failure::new(FailureKind::ContentFilter, "r") };
         assert_eq!(message(&blocked), None);
