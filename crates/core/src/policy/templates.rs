@@ -105,7 +105,6 @@ fn hardened() -> Policy {
         name: "hardened".to_owned(),
         breaker: breaker::Settings {
             cooldown: minutes(5),
-            cooldown_max: minutes(5),
             rate_limits_trip: true,
             ..breaker::Settings::default()
         },

@@ -13,6 +13,26 @@ fn every_template_is_possible_and_listed() {
 }
 
 #[test]
+fn templates_keep_what_their_documents_say_beyond_the_steps() {
+    let policy = |name| template(name).unwrap();
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let ours = policy("default").breaker;
+    assert_eq!((ours.ratio, ours.cooldown, ours.cooldown_max), (0.6, Duration::from_secs(10), minutes(1)));
+    let hardened = policy("hardened").breaker;
+    assert_eq!((hardened.cooldown, hardened.cooldown_max, hardened.rate_limits_trip), (minutes(5), minutes(5), true));
+    for open in ["escalating", "patterns", "council", "session-manager"] {
+        assert_eq!(policy(open).breaker, crate::breaker::Settings::default(), "{open}");
+    }
+    let council = policy("council");
+    assert_eq!((council.vendor_boundary, council.stream), (VendorBoundary::Strict, StreamMode::Regenerate));
+    assert_eq!(council.deadline, minutes(60));
+    for told in ["default", "escalating"] {
+        let bad = Failure::new(FailureKind::BadOutput, "test");
+        assert!(matches!(policy(told).steps(&bad).1[0].step, Step::Retry(Retry { with_context: true, .. })), "{told}");
+    }
+}
+
+#[test]
 fn the_most_specific_entry_wins() {
     let entry = |trigger| (trigger, vec![StepRule { step: Step::GiveUp, tool: Some(format!("{trigger}")) }]);
     let all = [

@@ -78,7 +78,7 @@ fn word(rest: &str, out: &mut String) -> usize {
     let word = whole.trim_end_matches(['.', ':', '/', '-', '@']);
     let tail = &whole[word.len()..];
     let is_address = word.contains("://") || word.contains('@');
-    let is_path = word.len() > 1 && word.matches('/').count() > 1;
+    let is_path = word.matches('/').count() > 1;
     let is_name = word.bytes().any(|byte| byte.is_ascii_digit()) || word.contains('_') || word.len() > 24;
     if word.is_empty() || !(is_address || is_path || is_name) {
         out.push_str(word);
