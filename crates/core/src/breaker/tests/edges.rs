@@ -102,6 +102,22 @@ fn what_is_under_way_asks_for_longer_runs_as_what_has_served_does() {
 }
 
 #[test]
+fn a_breaker_says_what_it_was_told_to_do() {
+    assert_eq!(Breaker::new(settings(), 1).settings(), &settings());
+}
+
+#[test]
+fn every_probe_that_is_under_way_changes_the_fingerprint() {
+    let (breaker, now) = tripped(Settings { probes: 3, ..settings() });
+    let mut seen: Vec<u64> = Vec::new();
+    for _ in 0..3 {
+        assert!(breaker.admit(now).is_ok());
+        assert!(!seen.contains(&breaker.fingerprint()));
+        seen.push(breaker.fingerprint());
+    }
+}
+
+#[test]
 fn a_closed_breaker_begins_to_count_anew() {
     for adaptive in [false, true] {
         let (breaker, now) = tripped(Settings { adaptive, ..settings() });
