@@ -349,7 +349,7 @@ mod tests {
         let throttle = Throttle::new();
         (0..100).for_each(|_| throttle.record(false, at(10_000)));
         assert!(throttle.allow(0.0, at(10_000)), "a hundredth always goes out");
-        assert!(!throttle.allow(0.011, at(10_000)));
+        assert!(!throttle.allow(Throttle::FLOOR, at(10_000)));
         assert!(!throttle.allow(0.5, at(15_000)));
         assert!(throttle.allow(0.5, at(15_001)));
         assert!(!throttle.allow(0.5, at(15_001)), "one goes out, not all");
@@ -366,5 +366,7 @@ mod tests {
         assert_eq!(allowance.bound(0, Duration::ZERO), BURST);
         assert_eq!(allowance.bound(50, Duration::ZERO), BURST + 10);
         assert_eq!(allowance.bound(50, Duration::from_secs(100)), BURST + 10 + 10);
+        allowance.divide_among(2);
+        assert_eq!(allowance.bound(50, Duration::from_secs(100)), BURST / 2 + 10 + 5, "of traffic each has its own");
     }
 }

@@ -287,3 +287,14 @@ fn a_full_context_may_be_retried_only_with_what_failed() {
     };
     assert_eq!((steps(true).len(), steps(false).len()), (0, 1));
 }
+
+#[test]
+fn a_question_is_dropped_no_sooner_than_it_is_repeated_and_within_an_hour() {
+    let refused = |nudge, skip| {
+        let (nudge, skip) = (Duration::from_secs(nudge), Duration::from_secs(skip));
+        let steps = vec![Step::Ask(Ask { nudge, skip }).into(), Step::GiveUp.into()];
+        problems(|policy| policy.on.set(Trigger::Default, steps)).len()
+    };
+    assert_eq!((refused(30, 29), refused(30, 30)), (1, 0));
+    assert_eq!((refused(30, 3_600), refused(30, 3_601)), (0, 1));
+}
