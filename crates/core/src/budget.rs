@@ -335,6 +335,7 @@ mod tests {
         assert!(throttle.served_last());
         for (failures, share) in [(7, 2.095), (8, 0.995), (10, 0.2245), (13, 0.0241)] {
             let throttle = Throttle::new();
+            (0..100).for_each(|_| throttle.record(true, at(10_000)));
             (0..failures).for_each(|_| throttle.record(false, at(10_000)));
             assert!(throttle.allow(share * 0.95, at(10_000)), "{failures}");
             assert!(!throttle.allow(share * 1.05, at(10_000)), "{failures}");
@@ -354,7 +355,7 @@ mod tests {
         assert!(throttle.allow(0.5, at(15_001)));
         assert!(!throttle.allow(0.5, at(15_001)), "one goes out, not all");
         // The end of an attempt is noted to the second.
-        throttle.record(false, at(15_900));
+        throttle.record(false, at(16_001));
         assert!(throttle.allow(0.5, at(20_002)));
         throttle.record(false, at(21_003));
         assert!(!throttle.allow(0.5, at(26_002)) && throttle.allow(0.5, at(26_004)));
