@@ -21,7 +21,7 @@ fn templates_keep_what_their_documents_say_beyond_the_steps() {
     let hardened = policy("hardened").breaker;
     assert_eq!((hardened.cooldown, hardened.cooldown_max, hardened.rate_limits_trip), (minutes(5), minutes(5), true));
     for open in ["escalating", "patterns", "council", "session-manager"] {
-        assert_eq!(policy(open).breaker, crate::breaker::Settings::default(), "{open}");
+        assert_eq!(policy(open).breaker, breaker::Settings::default(), "{open}");
     }
     let council = policy("council");
     assert_eq!((council.vendor_boundary, council.stream), (VendorBoundary::Strict, StreamMode::Regenerate));

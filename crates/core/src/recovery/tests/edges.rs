@@ -4,6 +4,7 @@ use super::limits::{drain_retries, never_tripping};
 use super::*;
 use crate::policy::{Restart, Retry};
 use crate::rate::{Left, Report, Seen, Slice};
+use crate::route::Unfit;
 
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -339,7 +340,15 @@ fn a_chain_that_was_entered_in_the_middle_is_gone_round_once() {
     script.session.shun(&"sonnet".into(), &"one".into(), script.now);
     check(
         &script.play("auth_error; auth_error; auth_error; auth_error"),
-        "",
+        "0s attempt 1 sonnet@two (remembered)
+         0s auth_error: fallback to haiku@three: next target of the chain
+         0s attempt 2 haiku@three (fallback)
+         0s auth_error: fallback to gpt@four: next target of the chain
+         0s attempt 3 gpt@four (fallback)
+         0s auth_error: fallback to sonnet@one: next target of the chain
+         0s attempt 4 sonnet@one (fallback)
+         0s auth_error: give_up: no step of the policy is left [the chain ends here]
+         0s gave up: no step of the policy is left",
     );
 }
 
@@ -392,4 +401,29 @@ fn in_panic_an_endpoint_that_is_being_probed_is_left_to_its_probe() {
     script.world.endpoint(EndpointId(3)).unwrap().throttle.record(true, script.now);
     let Action::Attempt(attempt) = script.start().next(&script.world, script.now) else { panic!("an attempt") };
     assert_eq!((attempt.choice, attempt.target.endpoint), (Choice::Panic, EndpointId(3)), "it served last");
+}
+
+#[test]
+fn what_kept_the_last_step_from_being_taken_is_why_it_was_given_up() {
+    let mut script = never_tripping("default").on("server_error", vec![retries(1, secs(60))]);
+    script.time_limit = Some(secs(30));
+    let told = script.play("500");
+    assert!(told.ends_with("gave up: the deadline leaves no time\n"), "{told}");
+    let mut script = never_tripping("default").chain(&["haiku"]);
+    script.needs.abilities.images = true;
+    let mut recovery = script.start();
+    for reason in [Reason::NextTarget, Reason::NobodyFits(Unfit::Images)] {
+        assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+        let decision = recovery.failed(failure("auth_error"), Usage::default(), &script.world, script.now);
+        assert_eq!(decision.reason, reason);
+    }
+}
+
+#[test]
+fn a_full_context_is_retried_only_with_what_failed() {
+    for with_context in [false, true] {
+        let retry = Step::Retry(Retry { max: 1, backoff: Backoff::every(secs(1)), with_context });
+        let told = never_tripping("default").on("context_limit", vec![retry]).play("context_limit;");
+        assert_eq!(told.contains("context_limit: retry"), with_context, "{told}");
+    }
 }

@@ -251,7 +251,7 @@ fn used_up(delay: Duration, tool: Option<&str>) -> Script {
     }
     let step = Step::Retry(crate::policy::Retry { max: 1, backoff: Backoff::every(delay), with_context: false });
     let rule = StepRule { step, tool: tool.map(str::to_owned) };
-    script.policy(|policy| policy.on.set(crate::policy::Trigger::Kind(FailureKind::RateLimit), vec![rule]))
+    script.policy(|policy| policy.on.set(Trigger::Kind(FailureKind::RateLimit), vec![rule]))
 }
 
 #[test]
@@ -288,8 +288,8 @@ fn where_nobody_can_be_asked_a_limit_raises_no_question() {
     let mut script = used_up(Duration::from_secs(1), None);
     script.policy = template("council").unwrap().without_jitter();
     script.primary = "sonnet";
-    script.chain = None;
-    check(&script.play(""), "");
+    let told = script.play("");
+    assert!(told.ends_with("degraded\n"), "{told}");
 }
 
 /// A route of one endpoint, and a policy that holds a request for so long where no target is left.
