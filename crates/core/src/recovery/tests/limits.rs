@@ -314,7 +314,11 @@ fn a_request_is_held_where_its_endpoint_failed_and_not_where_it_refused_what_was
     assert_eq!(held_after(script("content_filter"), "content_filter"), None);
     let wait = held_after(script("server_error"), "server_error").expect("it may be well soon");
     let just = |park| held_after(held(park).on("server_error", vec![Step::Fallback]), "server_error");
-    assert_eq!((just(wait), just(wait - Duration::from_nanos(1))), (Some(wait), None), "no longer than the policy says");
+    assert_eq!(
+        (just(wait), just(wait - Duration::from_nanos(1))),
+        (Some(wait), None),
+        "no longer than the policy says"
+    );
 }
 
 #[test]
