@@ -337,16 +337,18 @@ fn who_leaves_before_a_step_is_taken_gets_back_what_it_paid_for_it() {
 fn a_chain_that_was_entered_in_the_middle_is_gone_round_once() {
     let mut script = never_tripping("default");
     script.turn = Turn::Continues;
-    script.session.shun(&"sonnet".into(), &"one".into(), script.now);
+    for endpoint in ["one", "two"] {
+        script.session.shun(&"sonnet".into(), &endpoint.into(), script.now);
+    }
     check(
         &script.play("auth_error; auth_error; auth_error; auth_error"),
-        "0s attempt 1 sonnet@two (remembered)
-         0s auth_error: fallback to haiku@three: next target of the chain
-         0s attempt 2 haiku@three (fallback)
+        "0s attempt 1 haiku@three (remembered)
          0s auth_error: fallback to gpt@four: next target of the chain
-         0s attempt 3 gpt@four (fallback)
+         0s attempt 2 gpt@four (fallback)
          0s auth_error: fallback to sonnet@one: next target of the chain
-         0s attempt 4 sonnet@one (fallback)
+         0s attempt 3 sonnet@one (fallback)
+         0s auth_error: fallback to sonnet@two: next target of the chain
+         0s attempt 4 sonnet@two (fallback)
          0s auth_error: give_up: no step of the policy is left [the chain ends here]
          0s gave up: no step of the policy is left",
     );
