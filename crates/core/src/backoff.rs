@@ -197,6 +197,14 @@ mod tests {
     }
 
     #[test]
+    fn from_another_beginning_only_what_grows_keeps_its_cap() {
+        let cap = |multiplier, jitter| backoff(5.0, multiplier, 60.0, jitter).beginning_at(seconds(1.0)).cap();
+        assert_eq!(cap(2.0, Jitter::Full), seconds(60.0));
+        assert_eq!(cap(1.0, Jitter::Decorrelated), seconds(60.0));
+        assert_eq!(cap(1.0, Jitter::Full), seconds(1.0));
+    }
+
+    #[test]
     fn jitter_reaches_both_ends_of_its_range() {
         let mut rng = fastrand::Rng::with_seed(7);
         let backoff = backoff(10.0, 1.0, 10.0, Jitter::Spread(0.2));

@@ -335,6 +335,7 @@ mod tests {
         assert!(throttle.served_last());
         for (failures, share) in [(7, 2.095), (8, 0.995), (10, 0.2245), (13, 0.0241)] {
             let throttle = Throttle::new();
+            (0..100).for_each(|_| throttle.record(true, at(10_000)));
             (0..failures).for_each(|_| throttle.record(false, at(10_000)));
             assert!(throttle.allow(share * 0.95, at(10_000)), "{failures}");
             assert!(!throttle.allow(share * 1.05, at(10_000)), "{failures}");
@@ -349,12 +350,12 @@ mod tests {
         let throttle = Throttle::new();
         (0..100).for_each(|_| throttle.record(false, at(10_000)));
         assert!(throttle.allow(0.0, at(10_000)), "a hundredth always goes out");
-        assert!(!throttle.allow(0.011, at(10_000)));
+        assert!(!throttle.allow(Throttle::FLOOR, at(10_000)));
         assert!(!throttle.allow(0.5, at(15_000)));
         assert!(throttle.allow(0.5, at(15_001)));
         assert!(!throttle.allow(0.5, at(15_001)), "one goes out, not all");
         // The end of an attempt is noted to the second.
-        throttle.record(false, at(15_900));
+        throttle.record(false, at(16_001));
         assert!(throttle.allow(0.5, at(20_002)));
         throttle.record(false, at(21_003));
         assert!(!throttle.allow(0.5, at(26_002)) && throttle.allow(0.5, at(26_004)));
@@ -366,5 +367,7 @@ mod tests {
         assert_eq!(allowance.bound(0, Duration::ZERO), BURST);
         assert_eq!(allowance.bound(50, Duration::ZERO), BURST + 10);
         assert_eq!(allowance.bound(50, Duration::from_secs(100)), BURST + 10 + 10);
+        allowance.divide_among(2);
+        assert_eq!(allowance.bound(50, Duration::from_secs(100)), BURST / 2 + 10 + 5, "of traffic each has its own");
     }
 }

@@ -106,3 +106,21 @@ impl<'a> Evidence<'a> {
         self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_says_where_it_was_seen() {
+        for begun in [Transport::IdleTimeout, Transport::BodyCut] {
+            assert_eq!(Evidence::transport(begun).surface, Surface::Stream, "{begun:?}: the response had begun");
+        }
+        for before in [Transport::Refused, Transport::ConnectTimeout, Transport::ResponseTimeout] {
+            assert_eq!(Evidence::transport(before).surface, Surface::Network, "{before:?}");
+        }
+        assert_eq!(Evidence::transport(Transport::Reset).transport, Some(Transport::Reset));
+        assert_eq!(Evidence::http(500, &[], b"").surface, Surface::Http);
+        assert_eq!(Evidence::text("no").surface, Surface::Text);
+    }
+}

@@ -184,5 +184,7 @@ mod tests {
         assert_eq!(health.latency(), Some(Duration::from_millis(700)));
         health.record(Ping::Failed, Instant::ORIGIN);
         assert_eq!(health.latency(), Some(Duration::from_millis(700)));
+        health.record(Ping::Answered(Duration::from_millis(1_500)), Instant::ORIGIN);
+        assert_eq!(health.latency(), Some(Duration::from_millis(800)));
     }
 }

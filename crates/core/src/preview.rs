@@ -74,7 +74,7 @@ pub fn preview(policy: &Policy, failure: &Failure, face: Face) -> Preview {
 
 /// A model with one endpoint and a chain of one, in a world where nothing is ever refused.
 fn stage(policy: &Policy, face: Face) -> (World, Plan) {
-    let patient = breaker::Settings { failures: 1000, floor: u32::MAX, adaptive: false, ..policy.breaker };
+    let patient = breaker::Settings { failures: 1000, floor: u32::MAX, ..policy.breaker };
     let endpoints = ["endpoint", "next endpoint"].map(|name| Endpoint::new(name, patient, 1.0, 0));
     let model = |name: &str, endpoint: u16| Model {
         name: Arc::from(name),

@@ -219,9 +219,8 @@ impl RateLimit {
         }
         state.unreported -= 1;
         match &mut state.source {
-            Source::Leased(Lease { held, .. }) => *held += 1,
-            Source::Orphaned { held, share_from, .. } if now < *share_from => *held += 1,
-            Source::Own | Source::Orphaned { .. } => {}
+            Source::Leased(Lease { held, .. }) | Source::Orphaned { held, .. } => *held += 1,
+            Source::Own => {}
         }
     }
 

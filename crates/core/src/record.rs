@@ -303,6 +303,7 @@ mod tests {
         let failure = Failure {
             retry_after: Some(Duration::from_secs(7)),
             status: Some(429),
+            message: "Limit 5 reached".into(),
             ..Failure::new(FailureKind::RateLimit, "status_429")
         };
         let bare = Record::new(Timestamp::from_millis(1500), Event::Decision, "r1".into());
@@ -313,7 +314,7 @@ mod tests {
             line,
             concat!(
                 r#"{"time":1500,"event":"decision","request":"r1","kind":"rate_limit","status":429,"#,
-                r#""rule":"status_429","retry_after_ms":7000,"step":"retry","#,
+                r#""rule":"status_429","message":"Limit # reached","retry_after_ms":7000,"step":"retry","#,
                 r#""from":{"model":"sonnet","endpoint":"anthropic"}}"#
             )
         );
@@ -433,6 +434,21 @@ mod tests {
             assert_eq!(event.as_str(), name);
             assert_eq!(serde_json::from_value::<Event>(name.into()).unwrap(), event);
         }
+    }
+
+    #[test]
+    fn every_choice_has_a_name() {
+        let choices = [
+            Choice::First,
+            Choice::Retry,
+            Choice::Fallback,
+            Choice::Escalation,
+            Choice::Rerouted,
+            Choice::Panic,
+            Choice::Remembered,
+        ];
+        let names = ["first", "retry", "fallback", "escalation", "rerouted", "panic", "remembered"];
+        assert_eq!(choices.map(Choice::name), names);
     }
 
     proptest::proptest! {

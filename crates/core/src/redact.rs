@@ -293,7 +293,7 @@ mod tests {
     fn every_prefix_may_begin_a_key() {
         assert!(PREFIXES.iter().all(|prefix| may_begin_key(prefix.as_bytes())));
         assert!(!may_begin_key(b"organization") && !may_begin_key(b"x"));
-        assert!(NAMES.iter().all(|name| name.bytes().last().is_some_and(may_end_name)));
+        assert!(NAMES.iter().all(|name| name.bytes().last().is_some_and(may_end_name)) && !may_end_name(b'x'));
     }
 
     #[test]

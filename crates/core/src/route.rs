@@ -400,6 +400,16 @@ mod tests {
     }
 
     #[test]
+    fn models_lose_the_endpoints_that_cannot_be_used_and_keep_their_places() {
+        let catalogue = catalogue();
+        let route = |usable: fn(EndpointId) -> bool| {
+            let route = catalogue.route(catalogue.model("sonnet").unwrap(), None, VendorBoundary::Open).unwrap();
+            route.only_at(usable).chain().iter().map(|model| model.endpoints.len()).collect::<Vec<_>>()
+        };
+        assert_eq!((route(|_| true), route(|id| id != EndpointId(0))), (vec![2, 2, 2], vec![0, 0, 0]));
+    }
+
+    #[test]
     fn its_own_name_alone_means_never() {
         assert_eq!(route("opus", None, VendorBoundary::Open).unwrap(), ["opus", ""]);
         assert_eq!(route("opus", None, VendorBoundary::Strict).unwrap(), ["opus", ""]);

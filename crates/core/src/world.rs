@@ -481,6 +481,22 @@ mod tests {
     }
 
     #[test]
+    fn a_session_knows_how_it_failed_for_good_until_that_model_serves() {
+        let session = Session::new(None);
+        let failure = LastFailure {
+            request: "r".into(),
+            asked: "sonnet".into(),
+            place: String::new(),
+            failure: crate::failure::Failure::new(crate::kind::FailureKind::ServerError, "test"),
+        };
+        session.failed_for_good(failure.clone());
+        session.failed_again();
+        assert_eq!(session.last_failure(), (2, Some(failure)));
+        session.served("sonnet");
+        assert_eq!(session.last_failure(), (2, None));
+    }
+
+    #[test]
     fn a_sessions_retries_are_counted_until_they_help() {
         let session = Session::new(None);
         assert_eq!([0, 2, 2, 2].map(|max| session.take_retry(max)), [None, Some(1), Some(2), None]);

@@ -103,12 +103,7 @@ fn hardened() -> Policy {
     let network = retry(5, Backoff::doubling(secs(1), secs(30), Jitter::Spread(0.2)));
     Policy {
         name: "hardened".to_owned(),
-        breaker: breaker::Settings {
-            cooldown: minutes(5),
-            cooldown_max: minutes(5),
-            rate_limits_trip: true,
-            ..breaker::Settings::default()
-        },
+        breaker: breaker::Settings { cooldown: minutes(5), rate_limits_trip: true, ..breaker::Settings::default() },
         on: table([
             (category(Category::NetworkTransient), vec![network.clone(), restart()]),
             (category(Category::NetworkPermanent), vec![Step::Fallback]),

@@ -13,6 +13,26 @@ fn every_template_is_possible_and_listed() {
 }
 
 #[test]
+fn templates_keep_what_their_documents_say_beyond_the_steps() {
+    let policy = |name| template(name).unwrap();
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let ours = policy("default").breaker;
+    assert_eq!((ours.ratio, ours.cooldown, ours.cooldown_max), (0.6, Duration::from_secs(10), minutes(1)));
+    let hardened = policy("hardened").breaker;
+    assert_eq!((hardened.cooldown, hardened.cooldown_max, hardened.rate_limits_trip), (minutes(5), minutes(5), true));
+    for open in ["escalating", "patterns", "council", "session-manager"] {
+        assert_eq!(policy(open).breaker, breaker::Settings::default(), "{open}");
+    }
+    let council = policy("council");
+    assert_eq!((council.vendor_boundary, council.stream), (VendorBoundary::Strict, StreamMode::Regenerate));
+    assert_eq!(council.deadline, minutes(60));
+    for told in ["default", "escalating"] {
+        let bad = Failure::new(FailureKind::BadOutput, "test");
+        assert!(matches!(policy(told).steps(&bad).1[0].step, Step::Retry(Retry { with_context: true, .. })), "{told}");
+    }
+}
+
+#[test]
 fn the_most_specific_entry_wins() {
     let entry = |trigger| (trigger, vec![StepRule { step: Step::GiveUp, tool: Some(format!("{trigger}")) }]);
     let all = [
@@ -266,4 +286,15 @@ fn a_full_context_may_be_retried_only_with_what_failed() {
         problems(|policy| policy.on.set(Trigger::Kind(FailureKind::ContextLimit), vec![Step::Retry(retry).into()]))
     };
     assert_eq!((steps(true).len(), steps(false).len()), (0, 1));
+}
+
+#[test]
+fn a_question_is_dropped_no_sooner_than_it_is_repeated_and_within_an_hour() {
+    let refused = |nudge, skip| {
+        let (nudge, skip) = (Duration::from_secs(nudge), Duration::from_secs(skip));
+        let steps = vec![Step::Ask(Ask { nudge, skip }).into(), Step::GiveUp.into()];
+        problems(|policy| policy.on.set(Trigger::Default, steps)).len()
+    };
+    assert_eq!((refused(30, 29), refused(30, 30)), (1, 0));
+    assert_eq!((refused(30, 3_600), refused(30, 3_601)), (0, 1));
 }

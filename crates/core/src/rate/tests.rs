@@ -8,6 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::time::Timestamp;
 
+mod edges;
+
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
@@ -25,6 +27,7 @@ fn a_limit_is_used_up_and_says_when_it_is_there_again() {
     assert_eq!(limit.look(at(0)), Standing { limit: 3, remaining: 3, reset: Duration::ZERO, wait: Duration::ZERO });
     for (remaining, millis) in [(2, 500), (1, 500), (0, 2_000)] {
         assert_eq!(limit.take(at(millis)).unwrap().remaining, remaining);
+        assert_eq!(limit.look(at(millis)).wait.is_zero(), remaining > 0);
     }
     let refused = reached(limit.take(at(2_000)));
     assert_eq!((refused.remaining, refused.wait), (0, Duration::from_secs(59)), "the first two leave at 61 s");
@@ -87,7 +90,8 @@ fn agents_whose_names_never_end_are_bounded_and_still_limited() {
     }
     assert!(rates.agents().len() <= 4_097);
     assert!(rates.take("one more", at(0)).is_err(), "those who cannot be told apart share one limit");
-    assert!(rates.take("one more", at(70_000)).is_ok(), "a minute later all are forgotten");
+    assert!(rates.take("one more", at(70_000)).is_ok());
+    assert_eq!(rates.agents().len(), 1, "a minute later all are forgotten");
 }
 
 #[test]
@@ -439,6 +443,7 @@ fn nothing_left_is_believed_for_a_moment() {
     rate.told(&Report::default(), &dry, at(0), at(0));
     let refused = reached(rate.take(at(50)));
     assert_eq!((refused.remaining, refused.wait), (0, Duration::from_millis(19_950)));
+    assert_eq!(refused.reset, Duration::from_millis(59_950));
     assert_eq!(rate.take(at(150)), Err(Refusal::Ask { is_first: false }), "another replica may have given some back");
 }
 
@@ -535,4 +540,7 @@ fn what_a_provider_said_is_forgotten_when_it_serves_all_the_same() {
     assert!(learned.used_up_until(at(0)).is_some());
     learned.forget();
     assert_eq!(learned.used_up_until(at(0)), None);
+    let endless = Left { remaining: u64::MAX, ..left };
+    learned.note(&Seen { requests: Some(endless), tokens: None }, at(0));
+    assert!(learned.seen(at(0)).requests.is_some(), "as much as can be said is something that was said");
 }

@@ -78,7 +78,7 @@ fn word(rest: &str, out: &mut String) -> usize {
     let word = whole.trim_end_matches(['.', ':', '/', '-', '@']);
     let tail = &whole[word.len()..];
     let is_address = word.contains("://") || word.contains('@');
-    let is_path = word.len() > 1 && word.matches('/').count() > 1;
+    let is_path = word.matches('/').count() > 1;
     let is_name = word.bytes().any(|byte| byte.is_ascii_digit()) || word.contains('_') || word.len() > 24;
     if word.is_empty() || !(is_address || is_path || is_name) {
         out.push_str(word);
@@ -133,6 +133,11 @@ mod tests {
         for (said, folded) in cases {
             assert_eq!(fold(said), folded);
         }
+    }
+
+    #[test]
+    fn a_line_that_is_cut_ends_with_no_blank() {
+        assert_eq!(fold(&"abc ".repeat(60)), "abc ".repeat(CHARS_MAX / 4).trim_end());
     }
 
     #[test]

@@ -194,7 +194,7 @@ impl Recovery {
     /// Whether a model may serve this request, as far as is known by now.
     pub(super) fn fits(&self, model: &Model) -> Result<(), Unfit> {
         self.plan.route.check(model, &self.plan.needs)?;
-        let outgrown = self.outgrown_window > 0 && model.context_window.is_some_and(|w| w <= self.outgrown_window);
+        let outgrown = model.context_window.is_some_and(|window| window <= self.outgrown_window);
         if outgrown { Err(Unfit::Window) } else { Ok(()) }
     }
 

@@ -305,3 +305,66 @@ fn a_budget_without_a_limit_has_nothing_to_share() {
     budget.share();
     assert!(!budget.lacks(1_000_000) && budget.reserve(1_000_000) && budget.report(false).is_none());
 }
+
+fn tell(budget: &SpendBudget, allotted_usd_micros: u64, others_usd_micros: u64) {
+    let report = budget.report(false).expect("something to say");
+    budget.told(&report, &Allotment { allotted_usd_micros, others_usd_micros });
+}
+
+#[test]
+fn of_a_new_period_nothing_is_known_and_nothing_need_be_said() {
+    let budget = SpendBudget::new(Some(100));
+    budget.settle(0, 10);
+    budget.share();
+    tell(&budget, 30, 50);
+    assert_eq!(budget.total_usd_micros(), 60);
+    budget.roll(1);
+    assert_eq!((budget.total_usd_micros(), budget.report(false)), (0, None));
+}
+
+#[test]
+fn what_was_committed_before_a_budget_is_shared_is_its_part() {
+    let budget = SpendBudget::new(Some(100));
+    assert!(budget.reserve(40));
+    budget.share();
+    budget.settle(40, 10);
+    assert!(budget.would_fit(30) && !budget.would_fit(31));
+}
+
+#[test]
+fn who_has_nothing_to_say_asks_at_every_tenth_turn() {
+    let budget = SpendBudget::new(Some(100));
+    budget.share();
+    tell(&budget, 30, 0);
+    let asked: Vec<bool> = (0..10).map(|_| budget.report(false).is_some()).collect();
+    assert_eq!(asked, [[false; 9].as_slice(), &[true]].concat());
+}
+
+#[test]
+fn asking_for_more_is_in_vain_only_where_less_came_than_was_needed() {
+    for (allotted, in_vain) in [(40, false), (39, true)] {
+        let budget = SpendBudget::new(Some(100));
+        budget.share();
+        assert!(budget.lacks(40));
+        tell(&budget, allotted, 0);
+        assert_eq!(budget.lacks(41), !in_vain);
+    }
+}
+
+#[test]
+fn who_was_told_nothing_and_has_nobody_to_ask_has_an_equal_part_in_every_period() {
+    let budget = SpendBudget::new(Some(100));
+    budget.share();
+    assert!(budget.is_unheard_of());
+    budget.on_its_own(2);
+    assert!(!budget.is_unheard_of());
+    for period in 1..3 {
+        assert!(budget.would_fit(50) && !budget.would_fit(51));
+        budget.settle(0, 50);
+        budget.roll(period);
+    }
+    let alone = SpendBudget::new(Some(100));
+    alone.share();
+    alone.on_its_own(1);
+    assert!(alone.would_fit(100) && !alone.lacks(101), "nobody else has any of it");
+}

@@ -102,6 +102,36 @@ fn what_is_under_way_asks_for_longer_runs_as_what_has_served_does() {
 }
 
 #[test]
+fn a_breaker_says_what_it_was_told_to_do() {
+    assert_eq!(Breaker::new(settings(), 1).settings(), &settings());
+}
+
+#[test]
+fn a_fingerprint_changes_with_every_attempt_that_is_remembered() {
+    let (probed, now) = tripped(Settings { probes: 3, ..settings() });
+    let suspected = Breaker::new(Settings { adaptive: true, ..settings() }, 1);
+    fail(&suspected, now);
+    for breaker in [probed, suspected] {
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            assert!(breaker.admit(now).is_ok());
+            assert!(!seen.contains(&breaker.fingerprint()));
+            seen.push(breaker.fingerprint());
+        }
+    }
+}
+
+#[test]
+fn a_probe_that_outlasts_its_lease_is_good_news_and_no_bad_news() {
+    for (outcome, closes) in [(Outcome::Success, true), (Outcome::Failure, false)] {
+        let (breaker, now) = tripped(settings());
+        let permit = breaker.admit(now).unwrap();
+        let transition = breaker.record(permit, outcome, None, now + settings().lease);
+        assert_eq!(transition.map(|transition| transition.to), closes.then_some(State::Closed));
+    }
+}
+
+#[test]
 fn a_closed_breaker_begins_to_count_anew() {
     for adaptive in [false, true] {
         let (breaker, now) = tripped(Settings { adaptive, ..settings() });

@@ -3,6 +3,8 @@
 use super::limits::{drain_retries, never_tripping};
 use super::*;
 use crate::policy::{Restart, Retry};
+use crate::rate::{Left, Report, Seen, Slice};
+use crate::route::Unfit;
 
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -236,4 +238,194 @@ fn an_answer_that_broke_off_tells_that_it_opened_the_breaker() {
     let decision = recovery.broke_off(failure("stream_interrupted"), Usage::default(), &script.world, script.now);
     assert_eq!(decision.breaker.map(|transition| transition.to.name()), Some("open"));
     assert_eq!(decision.reason, Reason::AlreadyBegun);
+}
+
+#[test]
+fn what_one_clients_key_has_used_up_says_nothing_about_anothers() {
+    for theirs in [false, true] {
+        let mut script = never_tripping("default");
+        let endpoint = |name: &&str| {
+            let endpoint = Endpoint::new(name, Settings::default(), 0.2, 1);
+            if theirs { endpoint.with_clients_keys() } else { endpoint }
+        };
+        script.world = World::new(ENDPOINTS.iter().map(endpoint).collect());
+        script.play("quota_exhausted; 429 retry-after:40");
+        let [one, two] = [0, 1].map(|id| script.world.endpoint(EndpointId(id)).unwrap());
+        assert_eq!(one.set_aside_until(script.now).is_none(), theirs);
+        assert_eq!(two.paused_until(script.now).is_none(), theirs);
+    }
+}
+
+#[test]
+fn a_session_is_told_of_every_target_that_failed() {
+    let mut script = never_tripping("default");
+    script.play("auth_error; auth_error; 200");
+    for id in [0, 1] {
+        let endpoint = script.world.endpoint(EndpointId(id)).unwrap();
+        assert!(script.session.shuns("sonnet", endpoint, Turn::Continues, script.now), "{}", endpoint.name);
+    }
+}
+
+#[test]
+fn an_attempt_lacks_what_more_of_a_shared_budget_or_limit_would_bring() {
+    let nothing = Slice { held: 0, remaining: 0, wait: Duration::ZERO, reset: Duration::ZERO, replicas: 2 };
+    let lacks = |money: bool, rate: bool, free: bool| {
+        let needs = Needs { tokens: 2_000, input_tokens: 1_000, output_tokens: 1_000, free, ..Needs::default() };
+        let mut script = never_tripping("default").needs(needs);
+        script.project = Project::new("default", 1.0, Some(1_000_000));
+        if money {
+            script.project.spend.share();
+        }
+        let limited = |name: &&str| Endpoint::new(name, Settings::default(), 0.2, 1).with_rate(Some(4));
+        script.world = World::new(ENDPOINTS.iter().map(limited).collect());
+        let limit = script.world.endpoint(EndpointId(0)).unwrap().rate.as_ref().unwrap();
+        if rate {
+            limit.told(&Report::default(), &nothing, script.now, script.now);
+        }
+        script.start().lacks(&script.world, script.now)
+    };
+    assert!(lacks(true, false, false) && lacks(false, true, false) && lacks(true, true, false));
+    assert!(!lacks(false, false, false));
+    assert!(!lacks(true, true, true), "what is free needs neither");
+}
+
+#[test]
+fn an_attempt_under_way_lacks_nothing() {
+    let mut script = never_tripping("default");
+    let mut recovery = script.start();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    recovery.plan().project.spend.set_limit(Some(1));
+    recovery.plan().project.spend.share();
+    assert!(!recovery.lacks(&script.world, script.now));
+}
+
+#[test]
+fn a_question_is_known_while_its_answer_is_awaited() {
+    let mut script = never_tripping("council").face(Face::COUNCIL);
+    script.primary = "haiku";
+    let mut script = script.chain(&["sonnet"]);
+    let mut recovery = script.start();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    assert_eq!(recovery.question(), None);
+    recovery.failed(failure("auth_error"), Usage::default(), &script.world, script.now);
+    let Action::Ask(question) = recovery.next(&script.world, script.now) else { panic!("a question") };
+    assert_eq!(recovery.question(), Some(question));
+    recovery.answered(Answer::Yes, &script.world, script.now);
+    assert_eq!(recovery.question(), None);
+}
+
+#[test]
+fn who_leaves_before_a_step_is_taken_gets_back_what_it_paid_for_it() {
+    let mut script = never_tripping("default");
+    for (report, step) in [("500", "retry"), ("model_unavailable", "fallback")] {
+        let mut recovery = script.start();
+        let paid = |recovery: &Recovery| {
+            let retries = script.world.endpoint(EndpointId(0)).unwrap().retries.left();
+            (retries, script.session.retries_used(), recovery.plan().project.fallbacks.left())
+        };
+        let before = paid(&recovery);
+        assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+        let decision = recovery.failed(failure(report), Usage::default(), &script.world, script.now);
+        assert_eq!(decision.step, step);
+        assert_ne!(paid(&recovery), before);
+        recovery.cancelled(Usage::default(), &script.world, script.now);
+        assert_eq!(paid(&recovery), before, "{step}");
+    }
+}
+
+#[test]
+fn a_chain_that_was_entered_in_the_middle_is_gone_round_once() {
+    let mut script = never_tripping("default");
+    script.turn = Turn::Continues;
+    for endpoint in ["one", "two"] {
+        script.session.shun(&"sonnet".into(), &endpoint.into(), script.now);
+    }
+    check(
+        &script.play("auth_error; auth_error; auth_error; auth_error"),
+        "0s attempt 1 haiku@three (remembered)
+         0s auth_error: fallback to gpt@four: next target of the chain
+         0s attempt 2 gpt@four (fallback)
+         0s auth_error: fallback to sonnet@one: next target of the chain
+         0s attempt 3 sonnet@one (fallback)
+         0s auth_error: fallback to sonnet@two: next target of the chain
+         0s attempt 4 sonnet@two (fallback)
+         0s auth_error: give_up: no step of the policy is left [the chain ends here]
+         0s gave up: no step of the policy is left",
+    );
+}
+
+#[test]
+fn a_session_that_begins_elsewhere_begins_where_the_request_fits() {
+    let mut script = never_tripping("default");
+    script.needs.abilities.images = true;
+    for endpoint in ["one", "two"] {
+        script.session.shun(&"sonnet".into(), &endpoint.into(), script.now);
+    }
+    let told = script.play("200");
+    assert!(told.starts_with("   0s attempt 1 gpt@four (remembered)"), "haiku sees no images: {told}");
+}
+
+#[test]
+fn where_a_provider_said_that_nothing_is_left_only_side_questions_go() {
+    for (free, first) in [(false, "sonnet@two (rerouted)"), (true, "sonnet@one (first)")] {
+        let mut script = never_tripping("default").needs(Needs { free, ..Needs::default() });
+        let left = Left { limit: None, remaining: 0, reset: Some(secs(30)) };
+        let one = script.world.endpoint(EndpointId(0)).unwrap();
+        one.learned.note(&Seen { requests: Some(left), tokens: None }, script.now);
+        let told = script.play("200");
+        assert!(told.contains(first), "{told}");
+    }
+}
+
+/// Every breaker is open, and every endpoint failed last.
+fn shut() -> Script {
+    let script = Script::new("default");
+    for id in 0..4 {
+        rules::trip(&script, id);
+        script.world.endpoint(EndpointId(id)).unwrap().throttle.record(false, script.now);
+    }
+    script
+}
+
+#[test]
+fn in_panic_an_endpoint_that_is_being_probed_is_left_to_its_probe() {
+    let mut script = shut();
+    assert!(script.play("200").contains("attempt 1 sonnet@one (panic)"), "nobody asks it meanwhile");
+    let mut script = shut();
+    script.now = script.now + secs(60);
+    let mut probes: Vec<Recovery> = (0..4).map(|_| script.start()).collect();
+    for probe in &mut probes {
+        let Action::Attempt(attempt) = probe.next(&script.world, script.now) else { panic!("a probe") };
+        assert_ne!(attempt.choice, Choice::Panic);
+    }
+    let mut fifth = script.start();
+    assert!(!matches!(fifth.next(&script.world, script.now), Action::Attempt(_)));
+    script.world.endpoint(EndpointId(3)).unwrap().throttle.record(true, script.now);
+    let Action::Attempt(attempt) = script.start().next(&script.world, script.now) else { panic!("an attempt") };
+    assert_eq!((attempt.choice, attempt.target.endpoint), (Choice::Panic, EndpointId(3)), "it served last");
+}
+
+#[test]
+fn what_kept_the_last_step_from_being_taken_is_why_it_was_given_up() {
+    let mut script = never_tripping("default").on("server_error", vec![retries(1, secs(60))]);
+    script.time_limit = Some(secs(30));
+    let told = script.play("500");
+    assert!(told.ends_with("gave up: the deadline leaves no time\n"), "{told}");
+    let mut script = never_tripping("default").chain(&["haiku"]);
+    script.needs.abilities.images = true;
+    let mut recovery = script.start();
+    for reason in [Reason::NextTarget, Reason::NobodyFits(Unfit::Images)] {
+        assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+        let decision = recovery.failed(failure("auth_error"), Usage::default(), &script.world, script.now);
+        assert_eq!(decision.reason, reason);
+    }
+}
+
+#[test]
+fn a_full_context_is_retried_only_with_what_failed() {
+    for with_context in [false, true] {
+        let retry = Step::Retry(Retry { max: 1, backoff: Backoff::every(secs(1)), with_context });
+        let told = never_tripping("default").on("context_limit", vec![retry]).play("context_limit;");
+        assert_eq!(told.contains("context_limit: retry"), with_context, "{told}");
+    }
 }

@@ -236,3 +236,101 @@ fn nobody_waits_for_an_allowance_past_the_deadline() {
     assert!(told.ends_with("gave up: the retry allowance is empty and fills as others succeed\n"), "{told}");
     assert_eq!(script.now, Instant::from_millis(0), "there was no time for patience");
 }
+
+/// Longer than until the next request may start.
+const LONG: Duration = Duration::from_secs(70);
+
+/// A route of one endpoint that has used up its one request a minute, and a policy that waits so for a rate limit.
+fn used_up(delay: Duration, tool: Option<&str>) -> Script {
+    let mut script = Script::new("default").chain(&["haiku"]);
+    script.primary = "haiku";
+    let limited = |name: &&str| endpoint_that_never_trips(name).with_rate(Some(1));
+    script.world = World::new(ENDPOINTS.iter().map(limited).collect());
+    for id in 0..4 {
+        script.world.endpoint(EndpointId(id)).unwrap().take_rate(script.now).unwrap();
+    }
+    let step = Step::Retry(crate::policy::Retry { max: 1, backoff: Backoff::every(delay), with_context: false });
+    let rule = StepRule { step, tool: tool.map(str::to_owned) };
+    script.policy(|policy| policy.on.set(Trigger::Kind(FailureKind::RateLimit), vec![rule]))
+}
+
+#[test]
+fn a_limit_is_waited_out_as_often_as_the_policy_retries() {
+    let mut script = used_up(LONG, None);
+    let mut recovery = script.start();
+    let Action::Decided(decision) = recovery.next(&script.world, script.now) else { panic!("a wait") };
+    assert_eq!((decision.step, decision.kind), ("park", FailureKind::RateLimit));
+    let (least, most) = (Duration::from_secs(61), Duration::from_millis(67_100));
+    assert!(least <= decision.wait && decision.wait <= most, "{:?}", decision.wait);
+    let until = script.now + decision.wait;
+    assert_eq!(recovery.next(&script.world, script.now), Action::Wait(until));
+    script.world.endpoint(EndpointId(2)).unwrap().take_rate(until).expect("another was faster");
+    assert!(matches!(recovery.next(&script.world, until), Action::Done(Outcome::GaveUp(_))));
+}
+
+#[test]
+fn a_limit_is_waited_out_only_within_what_the_policy_allows() {
+    let waits = |mut script: Script| match script.start().next(&script.world, script.now) {
+        Action::Decided(decision) => Some(decision.wait),
+        _ => None,
+    };
+    let wait = waits(used_up(LONG, None)).expect("there is time");
+    let nano = Duration::from_nanos(1);
+    assert_eq!(waits(used_up(wait, None)), Some(wait), "just as long as the policy waits at most");
+    assert_eq!(waits(used_up(wait - nano, None)), None);
+    assert_eq!(waits(used_up(LONG, Some("bash"))), None, "the step is for a tool");
+    let hurried = |limit| Script { time_limit: Some(limit), ..used_up(LONG, None) };
+    assert_eq!((waits(hurried(wait)), waits(hurried(wait + nano))), (None, Some(wait)), "before time is up");
+}
+
+#[test]
+fn where_nobody_can_be_asked_a_limit_raises_no_question() {
+    let mut script = used_up(Duration::from_secs(1), None);
+    script.policy = template("council").unwrap().without_jitter();
+    script.primary = "sonnet";
+    let told = script.play("");
+    assert!(told.ends_with("degraded\n"), "{told}");
+}
+
+/// A route of one endpoint, and a policy that holds a request for so long where no target is left.
+fn held(park: Duration) -> Script {
+    let mut script = never_tripping("default").chain(&["haiku"]).policy(|policy| policy.park = park);
+    script.primary = "haiku";
+    script
+}
+
+/// How long a request is held after this failure, if it is.
+fn held_after(mut script: Script, report: &str) -> Option<Duration> {
+    let mut recovery = script.start();
+    assert!(matches!(recovery.next(&script.world, script.now), Action::Attempt(_)));
+    let decision = recovery.failed(failure(report), Usage::default(), &script.world, script.now);
+    (decision.step == "park").then_some(decision.wait)
+}
+
+#[test]
+fn a_request_is_held_where_its_endpoint_failed_and_not_where_it_refused_what_was_asked() {
+    let hour = Duration::from_secs(3_600);
+    let script = |kind| held(hour).on(kind, vec![Step::Fallback]);
+    assert_eq!(held_after(script("content_filter"), "content_filter"), None);
+    let wait = held_after(script("server_error"), "server_error").expect("it may be well soon");
+    let just = |park| held_after(held(park).on("server_error", vec![Step::Fallback]), "server_error");
+    assert_eq!(
+        (just(wait), just(wait - Duration::from_nanos(1))),
+        (Some(wait), None),
+        "no longer than the policy says"
+    );
+}
+
+#[test]
+fn a_request_is_held_only_for_a_moment_while_another_probes() {
+    let mut script = held(Duration::from_secs(3_600));
+    script.world = Script::new("default").world;
+    rules::trip(&script, 2);
+    script.world.endpoint(EndpointId(2)).unwrap().throttle.record(false, script.now);
+    script.now = script.now + Duration::from_secs(60);
+    let mut probe = script.start();
+    assert!(matches!(probe.next(&script.world, script.now), Action::Attempt(_)));
+    let Action::Decided(decision) = script.start().next(&script.world, script.now) else { panic!("it is held") };
+    assert_eq!(decision.step, "park");
+    assert!(decision.wait < Duration::from_secs(2), "{:?}: a probe tells before its lease ends", decision.wait);
+}
