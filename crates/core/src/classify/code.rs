@@ -62,7 +62,7 @@ pub(super) fn spaced_value(lower: &[u8], span: &Range<usize>) -> Option<Range<us
     let (Some(b' '), Some(quote @ (b'"' | b'\''))) = (lower.get(span.end), lower[..span.start].last()) else {
         return None;
     };
-    let rest = &lower[span.end..lower.len().min(span.start + WORD_BYTES.end)];
+    let rest = lower.get(span.end..lower.len().min(span.start + WORD_BYTES.end))?;
     let len = rest.iter().position(|byte| !byte.is_ascii_lowercase() && *byte != b' ')?;
     let is_value = rest[len] == *quote && is_code_field(&lower[..span.start]);
     is_value.then_some(span.start..span.end + len)

@@ -105,6 +105,13 @@ fn rules_have_their_weight() {
     }
 }
 
+/// Found by the fuzzer.
+#[test]
+fn a_quoted_word_that_is_longer_than_any_code_is_none() {
+    let long = format!("error: '{} failed'", "r".repeat(100));
+    assert_eq!(Classifier::builtin().classify(&Evidence::text(&long)).kind, FailureKind::Unknown);
+}
+
 #[test]
 fn whoever_was_not_reached_is_not_to_blame() {
     let kind = |surface| {
