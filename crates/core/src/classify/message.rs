@@ -17,10 +17,10 @@ const FIELDS: &[&str] = &["message", "msg", "detail", "errormessage", "error_mes
 pub(super) fn message(shown: &[u8], lower: &[u8], at: Option<&Range<usize>>) -> String {
     let span = innermost_field(lower).unwrap_or_else(|| around(shown, at));
     let clipped = clip(&shown[span]);
-    match std::str::from_utf8(clipped) {
-        Ok(message) => redact(message.trim()).into_owned(),
-        Err(_) => redact(String::from_utf8_lossy(clipped).trim()).into_owned(),
-    }
+    // What is no text takes more room as the signs that stand for it.
+    let lossy = String::from_utf8_lossy(clipped);
+    let message = std::str::from_utf8(clip(lossy.as_bytes())).unwrap_or_default();
+    redact(message.trim()).into_owned()
 }
 
 /// The value of the last message field that has one.

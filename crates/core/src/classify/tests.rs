@@ -223,7 +223,7 @@ proptest! {
         let evidence = Evidence { surface: surfaces[surface], status, headers: &headers, body: &body, now, ..Evidence::default() };
         let failure = Classifier::builtin().classify(&evidence);
         prop_assert_eq!(&failure, &Classifier::builtin().classify(&evidence));
-        prop_assert!(failure.message.len() <= 3 * MESSAGE_BYTES_MAX);
+        prop_assert!(failure.message.len() <= MESSAGE_BYTES_MAX);
         prop_assert!(failure.retry_after.is_none_or(|wait| wait <= wait::WAIT_MAX));
     }
 
