@@ -217,11 +217,12 @@ pub(crate) async fn one(
             control.store().records_of_run(&id, started.as_millis()).await
         }
     };
+    // Not stored yet, or the store is away: what is in memory can be told all the same, of whichever run it is.
+    let recent = || if asked.started.is_none() { recent(&control, &id) } else { Vec::new() };
     let records = match records.map_err(|error| Problem::of_store(&error)) {
         Ok(records) if !records.is_empty() => records,
-        // Not stored yet, or the store is away: what is in memory can be told all the same.
-        Ok(_) => recent(&control, &id),
-        Err(problem) => Some(recent(&control, &id)).filter(|records| !records.is_empty()).ok_or(problem)?,
+        Ok(_) => recent(),
+        Err(problem) => Some(recent()).filter(|records| !records.is_empty()).ok_or(problem)?,
     };
     let owner = records.iter().find_map(|record| record.project.as_deref());
     if records.is_empty() || !owner.map_or(caller == Caller::Admin, |owner| caller.sees(owner)) {

@@ -316,7 +316,7 @@ async fn add(db: &Database, tasks: Vec<NewTask>) -> Result<Result<usize, u64>, E
     }
     let now = now(&mut tx).await?;
     let rows = tasks.into_iter().map(|task| {
-        let none = 0_i64;
+        let zero = 0_i64;
         let NewTask { id, label, project, model, due, spec } = task;
         args![
             id,
@@ -326,10 +326,10 @@ async fn add(db: &Database, tasks: Vec<NewTask>) -> Result<Result<usize, u64>, E
             due.max(now),
             now,
             now,
-            none,
-            none,
-            none,
-            none,
+            zero,
+            zero,
+            zero,
+            zero,
             model,
             spec.to_string(),
             "{}"

@@ -277,7 +277,7 @@ impl Rounds {
         self.turn = first + SESSIONS_PER_ROUND;
         sessions.rotate_left(first);
         // Somebody waits for what nobody has heard of.
-        sessions.sort_by_key(|(_, session, _)| !session.spend.is_unheard_of());
+        sessions.sort_by_cached_key(|(_, session, _)| !session.spend.is_unheard_of());
         sessions.truncate(SESSIONS_PER_ROUND);
         sessions
     }

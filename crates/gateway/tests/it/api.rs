@@ -128,6 +128,14 @@ async fn a_request_is_told_in_the_words_of_why_and_only_to_its_project() {
     assert_eq!(get_as(&stage, TOKEN, &path(&mine)).await.status, 200);
     assert_eq!(get_as(&stage, ACME, &path(&theirs)).await.status, 404, "of another project");
     assert_eq!(get_as(&stage, TOKEN, "/api/requests/req_nope").await.status, 404);
+    // A task that ran more than once has a story for each run, by when it began.
+    let run = async |began: &str| get_as(&stage, ACME, &format!("{}?started={began}", path(&mine))).await;
+    let told = run(story["began"].as_str().unwrap()).await;
+    assert_eq!((told.status.as_u16(), told.json()["ending"].as_str()), (200, Some("recovered")));
+    assert_eq!(run("2020-01-01T00:00:00Z").await.status, 404, "no run began then");
+    let refused = run("yesterday").await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("started"), "{}", refused.text());
 }
 
 #[tokio::test]
