@@ -28,6 +28,7 @@ mod operation;
 mod outliving;
 mod owners;
 mod patience;
+mod quick;
 mod recall;
 mod recorder;
 mod relay;
@@ -44,7 +45,6 @@ mod turns;
 mod unpack;
 mod upstream;
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -90,6 +90,7 @@ use crate::metrics::Metrics;
 use crate::notify::Notifier;
 use crate::operation::Operation;
 use crate::outliving::Outliving;
+use crate::quick::QuickMap;
 use crate::recorder::Recorder;
 use crate::relay::Out;
 use crate::sessions::Sessions;
@@ -116,7 +117,7 @@ pub struct Engine {
     pub(crate) metrics: Metrics,
     pub(crate) sharing: Sharing,
     /// Names used as labels, made once.
-    words: HashMap<&'static str, Arc<str>>,
+    words: QuickMap<&'static str, Arc<str>>,
 }
 
 /// Why the engine cannot start or take a configuration.
@@ -494,7 +495,7 @@ fn early_head(call: &Call, framing: Framing) -> HeaderMap {
 }
 
 /// Every label value that is a word of ours.
-fn words() -> HashMap<&'static str, Arc<str>> {
+fn words() -> QuickMap<&'static str, Arc<str>> {
     let steps = ["retry", "fallback", "escalate", "repair", "defer", "ask", "restart", "degrade", "give_up", "park"];
     let others = ["ok", "input", "output", "other", "none", "closed", "open", "half_open", "memory", "upstream"];
     let limits = ["project", "agent", "endpoint"];

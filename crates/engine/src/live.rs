@@ -84,7 +84,11 @@ impl Live {
         while ring.len() > 1 && ring.front().is_some_and(|oldest| next - oldest.first > KEPT_MAX as u64) {
             ring.pop_front();
         }
-        self.next.send_replace(next);
+        // To wake nobody costs as much as to wake somebody. Who subscribes meanwhile reads the number afterwards.
+        self.next.send_if_modified(|number| {
+            *number = next;
+            self.next.receiver_count() > 0
+        });
     }
 }
 

@@ -3,7 +3,6 @@
 //! Names of models come from clients, so only configured ones become labels; everything else is
 //! `other`. No label ever holds a prompt, a key or a message.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,6 +11,7 @@ use std::time::Duration;
 use steadfast_core::Instant;
 use steadfast_core::breaker::State;
 
+use crate::quick::QuickMap;
 use crate::snapshot::Snapshot;
 
 /// Everything that is counted.
@@ -51,7 +51,7 @@ pub(crate) struct Metrics {
 #[derive(Debug)]
 pub(crate) struct Counters<const N: usize> {
     labels: [&'static str; N],
-    cells: RwLock<HashMap<[Arc<str>; N], AtomicU64>>,
+    cells: RwLock<QuickMap<[Arc<str>; N], AtomicU64>>,
 }
 
 /// Durations in buckets.

@@ -17,6 +17,7 @@ use steadfast_core::{Evidence, Failure};
 use steadfast_dialect::{Family, Format};
 
 use crate::grants::Grants;
+use crate::quick::QuickMap;
 
 /// Routes are remembered up to this many names: clients choose the names.
 const ROUTES_MAX: usize = 4096;
@@ -30,7 +31,7 @@ pub struct Snapshot {
     pub world: Arc<World>,
     pub(crate) classifier: Classifier,
     endpoints: Vec<Arc<world::Endpoint>>,
-    projects: HashMap<String, Arc<world::Project>>,
+    projects: QuickMap<String, Arc<world::Project>>,
     /// Which project each key belongs to.
     keys: HashMap<String, String>,
     /// The same of keys of which only the hash is known.

@@ -51,9 +51,10 @@ pub(crate) fn client(
     prefix: &Prefix,
     snapshot: &Snapshot,
 ) -> Result<Arc<Client>, Refusal> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let text = |name: &str| sent(headers, name);
     let known = &snapshot.config;
-    let found = match text(CLIENT.as_str()).or(prefix.client.as_deref()) {
+    let named = headers.get(&CLIENT).and_then(|value| value.to_str().ok());
+    let found = match named.or(prefix.client.as_deref()) {
         Some(name) => known.client(name).ok_or_else(|| {
             let names: Vec<&str> = known.clients.iter().map(|client| &*client.name).collect();
             Refusal::bad_request(format!("there is no client `{name}`: there are {}", names.join(", ")))
@@ -128,7 +129,7 @@ pub(crate) fn identify(
 /// A project that the client mentions for its provider. Nobody meant it for us, so it counts only
 /// where it is one of ours and open.
 fn mentioned<'a>(headers: &'a HeaderMap, client: &Client, snapshot: &Snapshot) -> Option<&'a str> {
-    let names = client.project.iter().filter_map(|name| headers.get(name)?.to_str().ok());
+    let names = client.project.iter().filter_map(|name| sent(headers, name));
     let is_open = |name: &&str| snapshot.config.projects.get(*name).is_some_and(|project| !project.has_keys());
     names.into_iter().find(is_open)
 }
@@ -144,6 +145,12 @@ pub(crate) fn agent(headers: &HeaderMap, prefix: &Prefix, client: &Client) -> Op
     first_id(headers, &AGENT, prefix.agent.as_deref(), &client.agent, None)
 }
 
+/// A header whose name is only text. A request has a dozen: to look at each costs less than to make a name of the text.
+fn sent<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let (_, value) = headers.iter().find(|(known, _)| known.as_str() == name)?;
+    value.to_str().ok()
+}
+
 fn first_id(
     headers: &HeaderMap,
     ours: &HeaderName,
@@ -151,14 +158,18 @@ fn first_id(
     theirs: &[String],
     in_body: Option<&str>,
 ) -> Option<Arc<str>> {
-    let sent = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let told = std::iter::once(sent(ours.as_str())).chain([in_path]);
-    let mut told = told.chain(theirs.iter().map(|name| sent(name))).chain([in_body]).flatten();
+    let ours = headers.get(ours).and_then(|value| value.to_str().ok());
+    let theirs = theirs.iter().map(|name| sent(headers, name));
+    let mut told = [ours, in_path].into_iter().chain(theirs).chain([in_body]).flatten();
     told.find(|id| !id.is_empty() && id.len() <= NAME_BYTES_MAX).map(Arc::from)
 }
 
 /// What a request wishes for itself; what cannot be is refused by name.
 pub(crate) fn wishes(headers: &HeaderMap) -> Result<Wishes, Refusal> {
+    // Ours and the SDKs' own. Most requests wish for nothing.
+    if !headers.keys().any(|name| name.as_str().starts_with("x-st")) {
+        return Ok(Wishes::default());
+    }
     let text = |name: &HeaderName| {
         let value = headers.get(name)?.to_str();
         Some(value.map_err(|_| Refusal::bad_request(format!("the header `{name}` is not plain text"))))

@@ -1,5 +1,6 @@
 //! A request of a client becomes a call of the engine.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,56 +26,39 @@ pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// No model has a name this long; names go into logs and headers.
 const MODEL_BYTES_MAX: usize = 256;
 
-/// Headers that belong to the connection or to us, and never go upstream.
-const NOT_PASSED: [HeaderName; 14] = [
-    http::header::CONNECTION,
-    HOST,
-    http::header::CONTENT_LENGTH,
-    http::header::TRANSFER_ENCODING,
-    http::header::TE,
-    http::header::TRAILER,
-    http::header::UPGRADE,
-    http::header::EXPECT,
-    http::header::ACCEPT_ENCODING,
-    http::header::PROXY_AUTHORIZATION,
-    http::header::PROXY_AUTHENTICATE,
-    http::header::FORWARDED,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-];
-
 /// Answers a request of a model API.
 pub(crate) async fn answer(
     request: Request<Incoming>,
-    engine: &Arc<Engine>,
+    engine: Arc<Engine>,
     door: Door,
-    settings: &Settings,
-) -> Response<Body> {
+    settings: Settings,
+) -> Result<Response<Body>, Infallible> {
     let id = new_request_id();
     let anthropic = request.headers().contains_key("anthropic-version");
     let unknown = if anthropic { Family::Anthropic } else { Family::OpenAi };
     let (prefix, path) = match prefix::split(request.uri().path()) {
         Ok(split) => split,
-        Err(refusal) => return refusal.response(unknown, &id),
+        Err(refusal) => return Ok(refusal.response(unknown, &id)),
     };
     let asked = Asked { method: request.method().as_str(), path, query: request.uri().query() };
     let Some(route) = Route::of(asked, anthropic) else {
         let message =
             format!("Steadfast does not serve `{path}`: it serves /v1/… (OpenAI and Anthropic) and /v1beta/… (Gemini)");
         let refusal = Refusal::new(StatusCode::NOT_FOUND, FailureKind::InvalidRequest, message);
-        return refusal.response(unknown, &id);
+        return Ok(refusal.response(unknown, &id));
     };
     let family = route.family;
     if request.headers().contains_key(http::header::UPGRADE) && request.method() == http::Method::GET {
         // Codex asks for a WebSocket first, and goes on with HTTP at once only after this status.
         let message = "WebSockets are not served: use HTTP with server-sent events";
-        return Refusal::new(StatusCode::UPGRADE_REQUIRED, FailureKind::InvalidRequest, message).response(family, &id);
+        let refusal = Refusal::new(StatusCode::UPGRADE_REQUIRED, FailureKind::InvalidRequest, message);
+        return Ok(refusal.response(family, &id));
     }
     let path = path.to_owned();
-    match read(request, route, prefix, path, engine, door, settings, &id).await {
+    Ok(match read(request, route, prefix, path, &engine, door, &settings, &id).await {
         Ok(call) => respond(engine.call(call).await),
         Err(refusal) => refusal.response(family, &id),
-    }
+    })
 }
 
 #[expect(
@@ -185,11 +169,32 @@ fn clean(headers: &mut HeaderMap) {
         .filter_map(|name| HeaderName::try_from(name.trim()).ok())
         .collect();
     // Looked for by what is there: of the many names that may not pass, a request has two or three.
-    let ours = |name: &HeaderName| name.as_str().starts_with("x-steadfast-") || NOT_PASSED.contains(name);
-    let refused: Vec<HeaderName> = headers.keys().filter(|name| ours(name)).cloned().collect();
+    let refused: Vec<HeaderName> = headers.keys().filter(|name| !passes(name.as_str())).cloned().collect();
     for name in listed.iter().chain(&refused) {
         headers.remove(name);
     }
+}
+
+/// Whether a header may go upstream: it belongs neither to the connection nor to us.
+fn passes(name: &str) -> bool {
+    let refused = matches!(
+        name,
+        "connection"
+            | "host"
+            | "content-length"
+            | "transfer-encoding"
+            | "te"
+            | "trailer"
+            | "upgrade"
+            | "expect"
+            | "accept-encoding"
+            | "proxy-authorization"
+            | "proxy-authenticate"
+            | "forwarded"
+            | "keep-alive"
+            | "proxy-connection"
+    );
+    !refused && !name.starts_with("x-steadfast-")
 }
 
 /// Takes the values out of the buffer that the connection reads into, for the same reason as the body.

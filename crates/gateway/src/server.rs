@@ -3,10 +3,11 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, Response};
 use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -18,6 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::edge::Body;
 use crate::room::{Place, Room};
 use crate::workers::Workers;
 use crate::{own, proxy};
@@ -201,19 +203,18 @@ impl Serving {
         mut phase: watch::Receiver<Phase>,
     ) -> impl Future<Output = ()> + Send + 'static {
         let Self { engine, door, settings, api } = self;
-        let service = service_fn(move |request: Request<Incoming>| {
-            let engine = Arc::clone(&engine);
-            let api = api.as_ref().filter(|_| Api::serves(request.uri().path())).cloned();
-            // Boxed: a connection keeps the room of this future for good, also while an answer streams.
-            Box::pin(async move {
-                if let Some(api) = api {
-                    return Ok(api.answer(request, door).await.map(|body| Either::Right(Either::Right(body))));
-                }
-                Ok::<_, Infallible>(match own::answer(&request, &engine, door) {
-                    Some(response) => response,
-                    None => proxy::answer(request, &engine, door, &settings).await,
-                })
-            })
+        let service = service_fn(move |request: Request<Incoming>| -> Answering {
+            // Boxed: a connection keeps the room of this future for good, also while an answer streams. Each for itself:
+            // a future inside another is copied into it.
+            if let Some(api) = api.as_ref().filter(|_| Api::serves(request.uri().path())).cloned() {
+                return Box::pin(async move {
+                    Ok(api.answer(request, door).await.map(|body| Either::Right(Either::Right(body))))
+                });
+            }
+            match own::answer(&request, &engine, door) {
+                Some(response) => Box::pin(std::future::ready(Ok(response))),
+                None => Box::pin(proxy::answer(request, Arc::clone(&engine), door, settings)),
+            }
         });
         async move {
             let version = tokio::select! {
@@ -240,6 +241,9 @@ impl Serving {
         }
     }
 }
+
+/// An answer on its way.
+type Answering = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
 /// Small pieces of a stream must not wait for larger ones.
 fn prepare(stream: &TcpStream) {

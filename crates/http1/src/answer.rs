@@ -1,5 +1,6 @@
 //! The head of an answer, read from bytes as they come.
 
+use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -107,8 +108,7 @@ fn parse(buffer: &mut BytesMut) -> Result<Option<Head>, Malformed> {
     };
     let mut found: Vec<(HeaderName, Range<usize>)> = Vec::with_capacity(response.headers.len());
     for header in response.headers.iter() {
-        let name = HeaderName::from_bytes(header.name.as_bytes());
-        found.push((name.map_err(|_| Malformed::Head(httparse::Error::HeaderName))?, place(header.value)));
+        found.push((name(header.name)?, place(header.value)));
     }
     // Values are parts of the buffer: nothing is copied.
     let head = buffer.split_to(bytes).freeze();
@@ -125,6 +125,43 @@ fn parse(buffer: &mut BytesMut) -> Result<Option<Head>, Malformed> {
         headers.append(name, value);
     }
     Ok(Some(Head { status, is_http11, headers }))
+}
+
+/// How many names a thread remembers; providers send some tens of different ones.
+const NAMES_KEPT: usize = 256;
+
+/// The longest of them.
+const NAME_BYTES_KEPT: usize = 64;
+
+thread_local! {
+    /// Names of headers that were read lately. They are the same in every answer, and to make one of its letters costs
+    /// more than everything else about a header.
+    static NAMES: RefCell<[Option<HeaderName>; NAMES_KEPT]> = const { RefCell::new([const { None }; NAMES_KEPT]) };
+}
+
+/// The name of a header, in whichever letters it is written.
+fn name(written: &str) -> Result<HeaderName, Malformed> {
+    let make = || HeaderName::from_bytes(written.as_bytes()).map_err(|_| Malformed::Head(httparse::Error::HeaderName));
+    if written.len() > NAME_BYTES_KEPT {
+        return make();
+    }
+    NAMES.with_borrow_mut(|names| {
+        let place = &mut names[name_place(written.as_bytes())];
+        match place {
+            Some(known) if known == written || known.as_str().eq_ignore_ascii_case(written) => Ok(known.clone()),
+            _ => Ok(place.insert(make()?).clone()),
+        }
+    })
+}
+
+/// Where a name is remembered, whatever the case of its letters.
+fn name_place(written: &[u8]) -> usize {
+    const SMALL: u64 = u64::from_le_bytes([0x20; 8]);
+    let mix = |mixed: u64, word: u64| (mixed.rotate_left(29) ^ (word | SMALL)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let (words, rest) = written.as_chunks();
+    let mixed = words.iter().fold(written.len() as u64, |mixed, word| mix(mixed, u64::from_le_bytes(*word)));
+    let mixed = mix(mixed, rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+    (mixed >> 32) as usize % NAMES_KEPT
 }
 
 /// Where the body ends, by what the headers say; what they say twice must agree.

@@ -203,3 +203,19 @@ proptest! {
         let _ = read(&Method::GET, &[head, &bytes]);
     }
 }
+
+#[test]
+fn names_are_remembered_whatever_their_letters() {
+    let read = |written: &str| name(written).map(|name| name.as_str().to_owned());
+    for written in ["x-request-id", "X-Request-Id", "x-request-id", "content-type", "Content-Type"] {
+        assert_eq!(read(written).unwrap(), written.to_ascii_lowercase());
+    }
+    // More of them than are kept, each twice.
+    for number in (0..2 * NAMES_KEPT).chain(0..2 * NAMES_KEPT) {
+        let written = format!("X-Header-{number}");
+        assert_eq!(read(&written).unwrap(), written.to_ascii_lowercase());
+    }
+    let long = "x".repeat(NAME_BYTES_KEPT + 1);
+    assert_eq!(read(&long).unwrap(), long);
+    assert!(read("no name").is_err() && read("").is_err());
+}
