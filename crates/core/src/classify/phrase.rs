@@ -15,7 +15,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 pub(super) use literal::{HEAD_BYTES, Literal, head};
-pub(super) use start::{ALWAYS_NOTE, BEYOND_NOTE, KEY_BYTES, LONG_BYTES, NOTE_BITS, long_note, note};
+pub(super) use start::{ALWAYS_NOTE, BEYOND_NOTE, KEY_BYTES, LONG_BYTES, NOTE_BITS, joined_note, long_note, note};
 
 /// What `&` stands for: every way to say that something could not be done.
 const FAILED: &str = "(?:failed to|unable to|could not|couldn't|cannot|can't|can not|not able to|failure to)";
@@ -46,6 +46,8 @@ pub(super) enum Unusable {
     NoStart,
 }
 
+// With a tag of its own, which is read once per step.
+#[repr(u8)]
 enum Step {
     Literal(Literal),
     Class(Set),
@@ -64,6 +66,12 @@ enum Step {
         min: u32,
         max: u32,
         order: Order,
+        next: Option<Set>,
+    },
+    /// Between `min` and `max` bytes of anything, the fewest first.
+    Skip {
+        min: u32,
+        max: u32,
         next: Option<Set>,
     },
     /// Up to `max` bytes of anything, then what begins a word.
@@ -88,7 +96,6 @@ struct Place {
 /// In which order the lengths of a run are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    ShortestFirst,
     LongestFirst,
     /// What follows cannot begin inside the run, so that no other length can go on.
     LongestOnly,
@@ -207,13 +214,30 @@ impl Runner<'_> {
                         step += 1;
                         continue;
                     }
-                    let mut tries = min..len + 1;
-                    while let Some(len) = if order == Order::ShortestFirst { tries.next() } else { tries.next_back() } {
+                    for len in (min..len + 1).rev() {
                         if self.may_go_on(next.as_ref(), at + len)
                             && let Some(end) = self.from(step + 1, at + len)
                         {
                             return Some(end);
                         }
+                    }
+                    return None;
+                }
+                Step::Skip { min, max, next } => {
+                    let rest = &self.text[at..];
+                    let rest = &rest[..rest.len().min(*max as usize)];
+                    let last = at + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                    let reach = &self.text[..self.text.len().min(last + 1)];
+                    let mut at = at + *min as usize;
+                    while at <= last {
+                        if let Some(next) = next {
+                            at += reach[at..].iter().position(|byte| next.has(*byte))?;
+                        }
+                        self.steps = self.steps.checked_sub(1)?;
+                        if let Some(end) = self.from(step + 1, at) {
+                            return Some(end);
+                        }
+                        at += 1;
                     }
                     return None;
                 }
@@ -316,9 +340,12 @@ fn compile(hir: &Hir, program: &mut Vec<Step>) {
             let max = repetition.max.unwrap_or(repetition.min);
             if let Some(set) = single(&repetition.sub) {
                 // Gaps are short where they match, numbers are read whole.
-                let is_gap = set == Set::ANY && max >= GAP_BYTES_MIN;
-                let order = if is_gap { Order::ShortestFirst } else { Order::LongestFirst };
-                program.push(Step::Run { set, min: repetition.min, max, order, next: None });
+                let (min, is_gap) = (repetition.min, set == Set::ANY && max >= GAP_BYTES_MIN);
+                program.push(if is_gap {
+                    Step::Skip { min, max, next: None }
+                } else {
+                    Step::Run { set, min, max, order: Order::LongestFirst, next: None }
+                });
                 return;
             }
             (0..repetition.min).for_each(|_| compile(&repetition.sub, program));
@@ -388,6 +415,7 @@ fn look_ahead(program: &mut [Step]) {
         let ahead = first(program, index + 1);
         match &mut program[index] {
             Step::Split { first, .. } => *first = ahead,
+            Step::Skip { next, .. } => *next = ahead,
             Step::Run { set, order, next, .. } => {
                 *next = ahead;
                 if ahead.is_some_and(|ahead| !set.meets(&ahead)) {
@@ -397,8 +425,7 @@ fn look_ahead(program: &mut [Step]) {
             _ => {}
         }
         // Where only a word can follow, the beginnings of words are the only places to try.
-        if let Step::Run { set: Set::ANY, min: 0, max, next: Some(next), .. } = program[index]
-            && max >= GAP_BYTES_MIN
+        if let Step::Skip { min: 0, max, next: Some(next) } = program[index]
             && next.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         {
             program[index] = Step::Gap { max, next };
@@ -417,6 +444,8 @@ fn first(program: &[Step], step: usize) -> Option<Set> {
         Step::Split { other, .. } => Some(first(program, step + 1)?.or(first(program, *other)?)),
         // A gap is longer than any word.
         Step::Gap { .. } => Some(Set::ANY),
+        Step::Skip { min: 0, .. } => Some(Set::ANY.or(first(program, step + 1)?)),
+        Step::Skip { .. } => Some(Set::ANY),
         Step::Run { set, min: 0, .. } => Some(set.or(first(program, step + 1)?)),
         Step::Run { set, .. } => Some(*set),
         Step::Done => None,

@@ -69,18 +69,19 @@ const GUESSES: &[&str] = &[
 /// What announces the reason of what was said before it.
 const REASONS: &[&str] = &["as a result of ", "because ", "caused by ", "due to ", "owing to "];
 
-/// What a piece of advice begins with.
+/// What a piece of advice begins with, in the order of the alphabet.
 const ADVICE: &[&str] = &[
-    "check your ",
-    "check the ",
     "check that ",
-    "please check ",
-    "verify your ",
-    "verify that ",
-    "make sure ",
+    "check the ",
+    "check your ",
     "ensure ",
+    "make sure ",
+    "please check ",
+    "verify that ",
+    "verify your ",
 ];
 
+const ADVICE_ALIKE: [(u8, u8); 26] = alike(ADVICE);
 const ASIDES_ALIKE: [(u8, u8); 26] = alike(ASIDES);
 const REASONS_ALIKE: [(u8, u8); 26] = alike(REASONS);
 
@@ -97,7 +98,8 @@ pub(super) enum Role {
 
 /// The part that the words at `span` play; `words` are where those of the text begin.
 pub(super) fn of(lower: &[u8], words: &[u32], span: &Range<usize>) -> Role {
-    if is_advice(&lower[span.clone()]) {
+    // They tell what to do rather than what happened: "check your API key".
+    if says(&lower[span.clone()], ADVICE, &ADVICE_ALIKE) {
         return Role::Advice;
     }
     let (before, rest) = words.split_at(words.partition_point(|at| (*at as usize) < span.start));
@@ -129,11 +131,6 @@ fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
 fn is_explained(lower: &[u8], behind: &[u32], end: usize) -> bool {
     let near = behind.iter().map(|at| *at as usize).take_while(|at| *at < end + REASON_BYTES);
     near.take_while(|at| !begins_sentence(lower, *at)).any(|at| says(&lower[at..], REASONS, &REASONS_ALIKE))
-}
-
-/// Whether the words tell what to do rather than what happened: "check your API key".
-fn is_advice(words: &[u8]) -> bool {
-    ADVICE.iter().any(|advice| words.starts_with(advice.as_bytes()))
 }
 
 /// Whether one of the words before denies them: "no secrets found", "no OpenAI API key found".

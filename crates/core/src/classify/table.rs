@@ -117,13 +117,10 @@ impl Table {
             rank.max(best_rank)
         };
         let mut candidates = self.causes.candidates(text.lower.len());
-        let code = |word: Range<usize>, shaped| {
-            let spaced = spaced_value(&text.lower, &word);
-            let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
-            self.codes.find(text, &word, shaped, |rule, anywhere| {
-                let may_be_best = self.ranks[usize::from(rule)] > best_rank;
-                if may_be_best && self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
-                    best_rank = offer(rule, word.clone(), best_rank);
+        let code = |word, shaped| {
+            self.find_codes(text, known, word, shaped, |rule, word| {
+                if self.ranks[usize::from(rule)] > best_rank {
+                    best_rank = offer(rule, word, best_rank);
                 }
             });
         };
@@ -144,19 +141,12 @@ impl Table {
     pub(super) fn matches(&self, text: &Text, known: Known) -> Vec<(&'static Rule, Range<usize>)> {
         let mut matches = Vec::new();
         let mut words = Words::new();
-        words.read(
-            text,
-            |_, _| {},
-            |word, shaped| {
-                let spaced = spaced_value(&text.lower, &word);
-                let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
-                self.codes.find(text, &word, shaped, |rule, anywhere| {
-                    if self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
-                        matches.push((self.rules[usize::from(rule)], word.clone()));
-                    }
-                });
-            },
-        );
+        let code = |word, shaped| {
+            self.find_codes(text, known, word, shaped, |rule, word| {
+                matches.push((self.rules[usize::from(rule)], word));
+            });
+        };
+        words.read(text, |_, _| {}, code);
         for phrases in [&self.causes, &self.classes] {
             phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, at, _| {
                 let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
@@ -166,6 +156,26 @@ impl Table {
         }
         matches.sort_by_key(|(rule, span)| (std::cmp::Reverse(rule.precedence()), span.start));
         matches
+    }
+
+    /// Calls `report` with every rule that has the word at `word` as a code, and where that stands.
+    // Few words get here: their code would only crowd the loop over all words.
+    #[inline(never)]
+    fn find_codes(
+        &self,
+        text: &Text,
+        known: Known,
+        word: Range<usize>,
+        shaped: bool,
+        mut report: impl FnMut(u16, Range<usize>),
+    ) {
+        let spaced = spaced_value(&text.lower, &word);
+        let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
+        self.codes.find(text, &word, shaped, |rule, anywhere| {
+            if self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
+                report(rule, word.clone());
+            }
+        });
     }
 
     /// The waits a text states: index in the table of waits, and where the value stands.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::phrase::{ALWAYS_NOTE, BEYOND_NOTE, NOTE_BITS, head, long_note, note};
+use super::phrase::{ALWAYS_NOTE, BEYOND_NOTE, NOTE_BITS, head, joined_note, long_note, note};
 use super::text::Text;
 
 /// Names of fields that are left out.
@@ -58,13 +58,20 @@ impl Words {
                 if *byte == b':' && shown[at..].starts_with(b"//") {
                     address_end = start + address_len(&shown[start..]);
                 } else if first == BEYOND && start >= address_end {
-                    self.noted[BEYOND_NOTE / 64] |= 1 << (BEYOND_NOTE % 64);
+                    self.mark(BEYOND_NOTE);
                     self.note(start, &text.lower, &mut word);
                 }
                 continue;
             }
             let small = small_len(&shown[at..]);
             at += small;
+            // Most words are plain ones before a blank.
+            let is_letter = first & (SMALL | CAPITAL) != 0;
+            if is_letter && before == 0 && shown.get(at) == Some(&b' ') && start >= address_end {
+                self.note(start, &text.lower, &mut word);
+                at += 1;
+                continue;
+            }
             let mut others = if small > 0 { SMALL } else { 0 };
             let mut next = 0;
             while let Some(byte) = shown.get(at) {
@@ -80,7 +87,7 @@ impl Words {
             // The words of an address say nothing, nor do the names of fields that every error has.
             if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&text.lower[start..at])) {
                 // Every word may begin with a capital, and a number is one word.
-                let is_plain = others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0;
+                let is_plain = others & !SMALL == 0 && is_letter;
                 if is_plain || (first | others) == DIGIT {
                     self.note(start, &text.lower, &mut word);
                 } else {
@@ -113,6 +120,8 @@ impl Words {
                 || class == CAPITAL && text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase);
             if begins {
                 self.note(at, &text.lower, word);
+            } else if before == JOINT {
+                self.mark(joined_note(head(&text.lower[at..])));
             }
             before = class;
         }
@@ -122,10 +131,14 @@ impl Words {
     fn note(&mut self, at: usize, lower: &[u8], word: &mut impl FnMut(u32, u64)) {
         let head = head(&lower[at..]);
         self.starts.push(at as u32);
-        for note in [note(head), long_note(head)] {
-            self.noted[note / 64] |= 1 << (note % 64);
-        }
+        self.mark(note(head));
+        self.mark(long_note(head));
         word(at as u32, head);
+    }
+
+    #[inline]
+    fn mark(&mut self, note: usize) {
+        self.noted[note / 64] |= 1 << (note % 64);
     }
 
     /// Whether one of some notes is there: then the word may be, otherwise it is not.
