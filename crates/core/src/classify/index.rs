@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::phrase::{ALWAYS_NOTE, HEAD_BYTES, KEY_BYTES, LONG_BYTES, Literal, Phrase, head};
+use super::phrase::{ALWAYS_NOTE, HEAD_BYTES, KEY_BYTES, Known, LONG_BYTES, Literal, Phrase, head};
 use super::text::Text;
 use super::words::Words;
 
@@ -66,6 +66,8 @@ struct Entry {
     /// Where the other conditions of the phrase stand.
     needs: u32,
     phrase: u16,
+    /// How much of a match this beginning is.
+    begun: Known,
     /// By which of the widths it is looked up.
     width: u8,
 }
@@ -113,6 +115,7 @@ impl Index {
                     rank,
                     needs: needs.len() as u32,
                     phrase: phrases.len() as u16,
+                    begun: phrase.known(start),
                     // The widest that the beginning fills.
                     width: WIDTHS.iter().position(|width| len >= *width).unwrap_or_default() as u8,
                 };
@@ -148,14 +151,14 @@ impl Index {
     }
 
     /// Calls `report` with every phrase above rank `best` that begins at one of the candidates, where
-    /// it does, and the best rank so far; it returns the best from then on, as this does in the end.
+    /// it does with how much of it is known, and the best rank so far; it returns the best from then on, as this does in the end.
     pub(super) fn find(
         &self,
         text: &Text,
         words: &Words,
         candidates: &Candidates<'_>,
         best: u32,
-        report: impl FnMut(u16, &Phrase, usize, u32) -> u32,
+        report: impl FnMut(u16, &Phrase, (usize, Known), u32) -> u32,
     ) -> u32 {
         let lower = text.lower.as_slice();
         let tail = candidates.tail as usize;
@@ -231,7 +234,7 @@ struct Search<'a, R> {
     settled: Vec<Option<bool>>,
 }
 
-impl<R: FnMut(u16, &Phrase, usize, u32) -> u32> Search<'_, R> {
+impl<R: FnMut(u16, &Phrase, (usize, Known), u32) -> u32> Search<'_, R> {
     /// Tries what begins like the word of a candidate.
     fn visit(&mut self, candidate: &Candidate) {
         let first = usize::from(candidate.first);
@@ -253,6 +256,12 @@ impl<R: FnMut(u16, &Phrase, usize, u32) -> u32> Search<'_, R> {
         {
             return;
         }
+        self.run(at, entry);
+    }
+
+    /// Runs the phrase of an entry.
+    #[inline(never)]
+    fn run(&mut self, at: usize, entry: &Entry) {
         let phrase = usize::from(entry.phrase);
         if at < self.tail
             && let Some(tries) = self.tries.get_mut(phrase)
@@ -263,7 +272,7 @@ impl<R: FnMut(u16, &Phrase, usize, u32) -> u32> Search<'_, R> {
             *tries += 1;
         }
         let (owner, phrase) = &self.index.phrases[phrase];
-        self.best = (self.report)(*owner, phrase, at, self.best);
+        self.best = (self.report)(*owner, phrase, (at, entry.begun), self.best);
     }
 }
 

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use super::phrase::starts_with;
+
 /// How far before and behind a match a sentence is read.
 const REACH_BYTES: usize = 90;
 /// How far behind a match its reason may be announced: "interrupted unexpectedly due to".
@@ -155,7 +157,7 @@ fn is_denied(lower: &[u8], start: usize) -> bool {
 fn says(text: &[u8], marks: &[&str], alike: &[(u8, u8); 26]) -> bool {
     let Some(first @ b'a'..=b'z') = text.first() else { return false };
     let (start, end) = alike[usize::from(first - b'a')];
-    start < end && marks[usize::from(start)..usize::from(end)].iter().any(|mark| text.starts_with(mark.as_bytes()))
+    start < end && marks[usize::from(start)..usize::from(end)].iter().any(|mark| starts_with(text, mark.as_bytes()))
 }
 
 /// Which of the marks begin with each letter.

@@ -125,8 +125,8 @@ impl Table {
             });
         };
         words.read(text, |at, head| candidates.add(at, head), code);
-        let mut phrase = |rule, phrase: &Phrase, at, best_rank| {
-            let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
+        let mut phrase = |rule, phrase: &Phrase, (at, begun), best_rank| {
+            let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at, begun) } else { None };
             end.map_or(best_rank, |end| offer(rule, at..end, best_rank))
         };
         let best_rank = self.causes.find(text, &words, &candidates, best_rank, &mut phrase);
@@ -148,8 +148,9 @@ impl Table {
         };
         words.read(text, |_, _| {}, code);
         for phrases in [&self.causes, &self.classes] {
-            phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, at, _| {
-                let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
+            phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, (at, begun), _| {
+                let end =
+                    if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at, begun) } else { None };
                 matches.extend(end.map(|end| (self.rules[usize::from(rule)], at..end)));
                 0
             });
@@ -182,9 +183,9 @@ impl Table {
     pub(super) fn waits(&self, text: &Text, found: &Found) -> Vec<(usize, Range<usize>)> {
         let mut waits = Vec::new();
         let words = &found.words;
-        self.waits.find(text, words, &self.waits.candidates_of(text, words), 0, |wait, phrase, at, _| {
+        self.waits.find(text, words, &self.waits.candidates_of(text, words), 0, |wait, phrase, (at, begun), _| {
             if waits.len() < WAITS_MAX
-                && let Some(value) = phrase.value(&text.lower, words.starts(), at)
+                && let Some(value) = phrase.value(&text.lower, words.starts(), at, begun)
             {
                 waits.push((usize::from(wait), value));
             }

@@ -65,11 +65,14 @@ impl Words {
             }
             let small = small_len(&shown[at..]);
             at += small;
-            // Most words are plain ones before a blank.
+            // Most words are plain ones that are neither values nor names of fields.
             let is_letter = first & (SMALL | CAPITAL) != 0;
-            if is_letter && before == 0 && shown.get(at) == Some(&b' ') && start >= address_end {
-                self.note(start, &text.lower, &mut word);
-                at += 1;
+            let behind = shown.get(at).map_or(0, |byte| CLASSES[usize::from(*byte)]);
+            if is_letter && before == 0 && behind & (WORD | QUOTE) == 0 {
+                if start >= address_end {
+                    self.note(start, &text.lower, &mut word);
+                }
+                at += usize::from(shown.get(at) == Some(&b' '));
                 continue;
             }
             let mut others = if small > 0 { SMALL } else { 0 };
@@ -105,18 +108,12 @@ impl Words {
     /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
     /// `rate_limit` is none.
     fn note_parts(&mut self, parts: Range<usize>, text: &Text, word: &mut impl FnMut(u32, u64)) {
-        let mut before = 0;
+        let mut before = START;
         let start = parts.start;
         for (offset, byte) in text.shown[parts].iter().enumerate() {
             let class = CLASSES[usize::from(*byte)];
-            let goes_on = match class {
-                SMALL => SMALL | CAPITAL | JOINT,
-                CAPITAL => CAPITAL | JOINT,
-                DIGIT => DIGIT,
-                _ => !0,
-            };
             let at = start + offset;
-            let begins = before & goes_on == 0 && class & (JOINT | HYPHEN) == 0
+            let begins = before & GOES_ON[usize::from(class) % GOES_ON.len()] == 0
                 || class == CAPITAL && text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase);
             if begins {
                 self.note(at, &text.lower, word);
@@ -190,6 +187,18 @@ const CLASSES: [u8; 256] = {
         byte += 1;
     }
     classes
+};
+
+/// What stands before the first byte of a word.
+const START: u8 = BEYOND;
+
+/// Behind which classes of bytes one of each class goes on with a word. Joints and hyphens begin none.
+const GOES_ON: [u8; 1 + WORD as usize] = {
+    let mut goes_on = [!0; 1 + WORD as usize];
+    goes_on[SMALL as usize] = SMALL | CAPITAL | JOINT;
+    goes_on[CAPITAL as usize] = CAPITAL | JOINT;
+    goes_on[DIGIT as usize] = DIGIT;
+    goes_on
 };
 
 /// How many small letters a text begins with, eight at a time: most words consist of them, and a rest
