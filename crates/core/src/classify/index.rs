@@ -60,7 +60,7 @@ struct Entry {
     /// Its first bytes, and which of them count.
     head: u64,
     mask: u64,
-    /// The phrase's first condition, if it has few notes: one of them must be there.
+    /// One condition of the phrase that has few notes: one of them must be there.
     quick: [u16; QUICK_NOTES],
     rank: u32,
     /// Where the other conditions of the phrase stand.
@@ -96,8 +96,8 @@ impl Index {
             };
             let (quick, others) = quick(&phrase.needs);
             let others = others.iter().map(|notes| {
-                *list_numbers.entry(notes.clone()).or_insert_with(|| {
-                    lists.push(notes.clone());
+                *list_numbers.entry(notes.to_vec()).or_insert_with(|| {
+                    lists.push((*notes).into());
                     lists.len() as u16 - 1
                 })
             });
@@ -293,15 +293,13 @@ impl Entry {
     }
 }
 
-/// The first of the lists of notes, if it is short enough to stand in an entry, and the others. Where
+/// The first of the lists of notes that is short enough to stand in an entry, and the others. Where
 /// there are fewer notes than fit, the first fills the rest; where there is none, one that always is.
-fn quick(needs: &[Box<[u16]>]) -> ([u16; QUICK_NOTES], &[Box<[u16]>]) {
-    match needs.split_first() {
-        Some((notes, others)) if notes.len() <= QUICK_NOTES => {
-            (std::array::from_fn(|index| notes.get(index).copied().unwrap_or(notes[0])), others)
-        }
-        _ => ([ALWAYS_NOTE as u16; QUICK_NOTES], needs),
-    }
+fn quick(needs: &[Box<[u16]>]) -> ([u16; QUICK_NOTES], Vec<&[u16]>) {
+    let mut others: Vec<&[u16]> = needs.iter().map(|notes| &**notes).collect();
+    let short = others.iter().position(|notes| notes.len() <= QUICK_NOTES);
+    let notes = short.map_or(&[ALWAYS_NOTE as u16][..], |short| others.remove(short));
+    (std::array::from_fn(|index| notes.get(index).copied().unwrap_or(notes[0])), others)
 }
 
 fn pair(first: u8, second: u8) -> usize {

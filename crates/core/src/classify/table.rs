@@ -15,6 +15,7 @@ use super::surface::Kinds;
 use super::text::Text;
 use super::wait::{WAITS, Wait};
 use super::words::Words;
+use crate::kind::FailureKind;
 
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
@@ -27,8 +28,8 @@ pub(super) struct Table {
     rules: Vec<&'static Rule>,
     /// Higher decides: precedence first, then the earlier place in the table.
     ranks: Vec<u32>,
-    /// The statuses of each, next to each other because they are asked for often.
-    statuses: Vec<&'static [u16]>,
+    /// The statuses and the kind of each, next to each other because they are asked for often.
+    conditions: Vec<(&'static [u16], FailureKind)>,
     codes: Codes,
     /// Phrases that name a cause. Once one is found, nothing that only names a class can decide.
     causes: Index,
@@ -77,9 +78,9 @@ impl Table {
         }
         let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
-        let statuses = rules.iter().map(|rule| rule.statuses).collect();
+        let conditions = rules.iter().map(|rule| (rule.statuses, rule.kind)).collect();
         let [causes, classes] = [causes, classes].map(|phrases| Index::new(phrases.into_iter()));
-        Self { rules, ranks, statuses, codes, causes, classes, waits: Index::new(waits) }
+        Self { rules, ranks, conditions, codes, causes, classes, waits: Index::new(waits) }
     }
 
     /// Every rule, in the order of the table.
@@ -196,10 +197,9 @@ impl Table {
 
     #[inline]
     fn holds(&self, rule: u16, known: Known) -> bool {
-        let rule = usize::from(rule);
-        let statuses = self.statuses[rule];
+        let (statuses, kind) = self.conditions[usize::from(rule)];
         (statuses.is_empty() || known.status.is_some_and(|status| statuses.contains(&status)))
-            && !known.ruled_out.has(self.rules[rule].kind)
+            && !known.ruled_out.has(kind)
     }
 }
 
