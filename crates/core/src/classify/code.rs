@@ -40,10 +40,11 @@ impl Codes {
             return;
         }
         let mut buffer = [0; WORD_BYTES.end];
-        let letters = if shaped || word.contains(&b'-') { without_joints(word, &mut buffer) } else { word };
+        let hyphened = word.contains(&b'-');
+        let letters = if shaped || hyphened { without_joints(word, &mut buffer) } else { word };
         let Some(codes) = self.by_hash.get(&hash(letters)) else { return };
         // With hyphens it may be an ordinary compound: "rate-limit".
-        let shaped = shaped && !word.contains(&b'-');
+        let shaped = shaped && !hyphened;
         for code in codes.iter().filter(|code| *code.letters == *letters) {
             report(code.rule, shaped && code.anywhere);
         }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::phrase::{ALWAYS_NOTE, HEAD_BYTES, KEY_BYTES, LONG_BYTES, Literal, Phrase, head};
+use super::phrase::{ALWAYS_NOTE, HEAD_BYTES, KEY_BYTES, Known, LONG_BYTES, Literal, Phrase, head};
 use super::text::Text;
 use super::words::Words;
 
@@ -60,12 +60,14 @@ struct Entry {
     /// Its first bytes, and which of them count.
     head: u64,
     mask: u64,
-    /// The phrase's first condition, if it has few notes: one of them must be there.
+    /// One condition of the phrase that has few notes: one of them must be there.
     quick: [u16; QUICK_NOTES],
     rank: u32,
     /// Where the other conditions of the phrase stand.
     needs: u32,
     phrase: u16,
+    /// How much of a match this beginning is.
+    begun: Known,
     /// By which of the widths it is looked up.
     width: u8,
 }
@@ -94,8 +96,8 @@ impl Index {
             };
             let (quick, others) = quick(&phrase.needs);
             let others = others.iter().map(|notes| {
-                *list_numbers.entry(notes.clone()).or_insert_with(|| {
-                    lists.push(notes.clone());
+                *list_numbers.entry(notes.to_vec()).or_insert_with(|| {
+                    lists.push((*notes).into());
                     lists.len() as u16 - 1
                 })
             });
@@ -113,6 +115,7 @@ impl Index {
                     rank,
                     needs: needs.len() as u32,
                     phrase: phrases.len() as u16,
+                    begun: phrase.known(start),
                     // The widest that the beginning fills.
                     width: WIDTHS.iter().position(|width| len >= *width).unwrap_or_default() as u8,
                 };
@@ -148,14 +151,14 @@ impl Index {
     }
 
     /// Calls `report` with every phrase above rank `best` that begins at one of the candidates, where
-    /// it does, and the best rank so far; it returns the best from then on, as this does in the end.
+    /// it does with how much of it is known, and the best rank so far; it returns the best from then on, as this does in the end.
     pub(super) fn find(
         &self,
         text: &Text,
         words: &Words,
         candidates: &Candidates<'_>,
         best: u32,
-        report: impl FnMut(u16, &Phrase, usize, u32) -> u32,
+        report: impl FnMut(u16, &Phrase, (usize, Known), u32) -> u32,
     ) -> u32 {
         let lower = text.lower.as_slice();
         let tail = candidates.tail as usize;
@@ -231,7 +234,7 @@ struct Search<'a, R> {
     settled: Vec<Option<bool>>,
 }
 
-impl<R: FnMut(u16, &Phrase, usize, u32) -> u32> Search<'_, R> {
+impl<R: FnMut(u16, &Phrase, (usize, Known), u32) -> u32> Search<'_, R> {
     /// Tries what begins like the word of a candidate.
     fn visit(&mut self, candidate: &Candidate) {
         let first = usize::from(candidate.first);
@@ -253,6 +256,12 @@ impl<R: FnMut(u16, &Phrase, usize, u32) -> u32> Search<'_, R> {
         {
             return;
         }
+        self.run(at, entry);
+    }
+
+    /// Runs the phrase of an entry.
+    #[inline(never)]
+    fn run(&mut self, at: usize, entry: &Entry) {
         let phrase = usize::from(entry.phrase);
         if at < self.tail
             && let Some(tries) = self.tries.get_mut(phrase)
@@ -263,7 +272,7 @@ impl<R: FnMut(u16, &Phrase, usize, u32) -> u32> Search<'_, R> {
             *tries += 1;
         }
         let (owner, phrase) = &self.index.phrases[phrase];
-        self.best = (self.report)(*owner, phrase, at, self.best);
+        self.best = (self.report)(*owner, phrase, (at, entry.begun), self.best);
     }
 }
 
@@ -284,15 +293,13 @@ impl Entry {
     }
 }
 
-/// The first of the lists of notes, if it is short enough to stand in an entry, and the others. Where
+/// The first of the lists of notes that is short enough to stand in an entry, and the others. Where
 /// there are fewer notes than fit, the first fills the rest; where there is none, one that always is.
-fn quick(needs: &[Box<[u16]>]) -> ([u16; QUICK_NOTES], &[Box<[u16]>]) {
-    match needs.split_first() {
-        Some((notes, others)) if notes.len() <= QUICK_NOTES => {
-            (std::array::from_fn(|index| notes.get(index).copied().unwrap_or(notes[0])), others)
-        }
-        _ => ([ALWAYS_NOTE as u16; QUICK_NOTES], needs),
-    }
+fn quick(needs: &[Box<[u16]>]) -> ([u16; QUICK_NOTES], Vec<&[u16]>) {
+    let mut others: Vec<&[u16]> = needs.iter().map(|notes| &**notes).collect();
+    let short = others.iter().position(|notes| notes.len() <= QUICK_NOTES);
+    let notes = short.map_or(&[ALWAYS_NOTE as u16][..], |short| others.remove(short));
+    (std::array::from_fn(|index| notes.get(index).copied().unwrap_or(notes[0])), others)
 }
 
 fn pair(first: u8, second: u8) -> usize {

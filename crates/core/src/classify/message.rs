@@ -17,9 +17,15 @@ const FIELDS: &[&str] = &["message", "msg", "detail", "errormessage", "error_mes
 pub(super) fn message(shown: &[u8], lower: &[u8], at: Option<&Range<usize>>) -> String {
     let span = innermost_field(lower).unwrap_or_else(|| around(shown, at));
     let clipped = clip(&shown[span]);
-    // What is no text takes more room as the signs that stand for it.
-    let lossy = String::from_utf8_lossy(clipped);
-    let message = std::str::from_utf8(clip(lossy.as_bytes())).unwrap_or_default();
+    let lossy;
+    let message = match std::str::from_utf8(clipped) {
+        Ok(message) => message,
+        Err(_) => {
+            // What is no text takes more room as the signs that stand for it.
+            lossy = String::from_utf8_lossy(clipped);
+            std::str::from_utf8(clip(lossy.as_bytes())).unwrap_or_default()
+        }
+    };
     redact(message.trim()).into_owned()
 }
 

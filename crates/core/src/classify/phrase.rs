@@ -14,8 +14,8 @@ use std::ops::Range;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-pub(super) use literal::{HEAD_BYTES, Literal, head};
-pub(super) use start::{ALWAYS_NOTE, BEYOND_NOTE, KEY_BYTES, LONG_BYTES, NOTE_BITS, long_note, note};
+pub(super) use literal::{HEAD_BYTES, Literal, head, starts_with};
+pub(super) use start::{ALWAYS_NOTE, BEYOND_NOTE, KEY_BYTES, LONG_BYTES, NOTE_BITS, joined_note, long_note, note};
 
 /// What `&` stands for: every way to say that something could not be done.
 const FAILED: &str = "(?:failed to|unable to|could not|couldn't|cannot|can't|can not|not able to|failure to)";
@@ -35,6 +35,15 @@ pub(super) struct Phrase {
     pub(super) needs: Vec<Box<[u16]>>,
 }
 
+/// How much of a match is known before it is run.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known {
+    /// Where the program goes on.
+    step: u16,
+    /// Behind how many bytes.
+    bytes: u8,
+}
+
 /// Why a pattern cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
@@ -46,6 +55,8 @@ pub(super) enum Unusable {
     NoStart,
 }
 
+// With a tag of its own, which is read once per step.
+#[repr(u8)]
 enum Step {
     Literal(Literal),
     Class(Set),
@@ -64,6 +75,12 @@ enum Step {
         min: u32,
         max: u32,
         order: Order,
+        next: Option<Set>,
+    },
+    /// Between `min` and `max` bytes of anything, the fewest first.
+    Skip {
+        min: u32,
+        max: u32,
         next: Option<Set>,
     },
     /// Up to `max` bytes of anything, then what begins a word.
@@ -88,7 +105,6 @@ struct Place {
 /// In which order the lengths of a run are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    ShortestFirst,
     LongestFirst,
     /// What follows cannot begin inside the run, so that no other length can go on.
     LongestOnly,
@@ -119,18 +135,45 @@ impl Phrase {
         Ok(Self { program: program.into(), starts, needs: start::needs(&hir) })
     }
 
-    /// Where a match that begins at `at` ends.
-    pub(super) fn end(&self, text: &[u8], words: &[u32], at: usize) -> Option<usize> {
-        let mut run = Runner { program: &self.program, text, words, marks: [0; 2], steps: STEPS_MAX };
-        run.from(0, at)
+    /// How far a match that begins with `start` goes without a choice.
+    pub(super) fn known(&self, start: &[u8]) -> Known {
+        let mut known = Known::default();
+        loop {
+            let rest = &start[usize::from(known.bytes)..];
+            let (step, len) = match &self.program[usize::from(known.step)] {
+                // The first is looked at in any case.
+                Step::Look(_) if known.step == 0 => (known.step + 1, 0),
+                Step::Literal(literal) if literal.stands_at(rest, 0) => (known.step + 1, literal.len()),
+                Step::Class(set) if rest.first().is_some_and(|byte| set.has(*byte)) => (known.step + 1, 1),
+                Step::Jump(to) => (*to as u16, 0),
+                Step::Choice(places) => {
+                    let mut fitting = places.iter().filter(|place| rest.first() == Some(&place.first));
+                    match (fitting.next(), fitting.next()) {
+                        (Some(place), None) => (place.step, 0),
+                        _ => return known,
+                    }
+                }
+                _ => return known,
+            };
+            known = Known { step, bytes: known.bytes + len as u8 };
+        }
+    }
+
+    /// Where a match that begins at `at` ends, if so much of it is known.
+    pub(super) fn end(&self, text: &[u8], words: &[u32], at: usize, known: Known) -> Option<usize> {
+        self.runner(text, words).begin(at, known)
     }
 
     /// The value that a match beginning at `at` reads out.
-    pub(super) fn value(&self, text: &[u8], words: &[u32], at: usize) -> Option<Range<usize>> {
-        let mut run = Runner { program: &self.program, text, words, marks: [0; 2], steps: STEPS_MAX };
-        run.from(0, at)?;
+    pub(super) fn value(&self, text: &[u8], words: &[u32], at: usize, known: Known) -> Option<Range<usize>> {
+        let mut run = self.runner(text, words);
+        run.begin(at, known)?;
         let [start, end] = run.marks;
         (start < end).then_some(start..end)
+    }
+
+    fn runner<'a>(&'a self, text: &'a [u8], words: &'a [u32]) -> Runner<'a> {
+        Runner { program: &self.program, text, words, marks: [0; 2], steps: STEPS_MAX }
     }
 }
 
@@ -144,6 +187,16 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
+    /// Where the match ends that begins at `at`.
+    fn begin(&mut self, at: usize, known: Known) -> Option<usize> {
+        if let Step::Look(look) = self.program[0]
+            && !holds(look, self.text, at)
+        {
+            return None;
+        }
+        self.from(usize::from(known.step), at + usize::from(known.bytes))
+    }
+
     /// Where the match ends that goes on like this.
     fn from(&mut self, mut step: usize, mut at: usize) -> Option<usize> {
         loop {
@@ -207,13 +260,30 @@ impl Runner<'_> {
                         step += 1;
                         continue;
                     }
-                    let mut tries = min..len + 1;
-                    while let Some(len) = if order == Order::ShortestFirst { tries.next() } else { tries.next_back() } {
+                    for len in (min..len + 1).rev() {
                         if self.may_go_on(next.as_ref(), at + len)
                             && let Some(end) = self.from(step + 1, at + len)
                         {
                             return Some(end);
                         }
+                    }
+                    return None;
+                }
+                Step::Skip { min, max, next } => {
+                    let rest = &self.text[at..];
+                    let rest = &rest[..rest.len().min(*max as usize)];
+                    let last = at + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                    let reach = &self.text[..self.text.len().min(last + 1)];
+                    let mut at = at + *min as usize;
+                    while at <= last {
+                        if let Some(next) = next {
+                            at += reach[at..].iter().position(|byte| next.has(*byte))?;
+                        }
+                        self.steps = self.steps.checked_sub(1)?;
+                        if let Some(end) = self.from(step + 1, at) {
+                            return Some(end);
+                        }
+                        at += 1;
                     }
                     return None;
                 }
@@ -258,7 +328,7 @@ fn is_next_sentence(before: &[u8]) -> bool {
 }
 
 fn holds(look: Look, text: &[u8], at: usize) -> bool {
-    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| Set::WORD.has(*byte));
     match look {
         Look::Start => at == 0,
         // Flattened text ends in a blank where a line did.
@@ -316,9 +386,12 @@ fn compile(hir: &Hir, program: &mut Vec<Step>) {
             let max = repetition.max.unwrap_or(repetition.min);
             if let Some(set) = single(&repetition.sub) {
                 // Gaps are short where they match, numbers are read whole.
-                let is_gap = set == Set::ANY && max >= GAP_BYTES_MIN;
-                let order = if is_gap { Order::ShortestFirst } else { Order::LongestFirst };
-                program.push(Step::Run { set, min: repetition.min, max, order, next: None });
+                let (min, is_gap) = (repetition.min, set == Set::ANY && max >= GAP_BYTES_MIN);
+                program.push(if is_gap {
+                    Step::Skip { min, max, next: None }
+                } else {
+                    Step::Run { set, min, max, order: Order::LongestFirst, next: None }
+                });
                 return;
             }
             (0..repetition.min).for_each(|_| compile(&repetition.sub, program));
@@ -388,6 +461,7 @@ fn look_ahead(program: &mut [Step]) {
         let ahead = first(program, index + 1);
         match &mut program[index] {
             Step::Split { first, .. } => *first = ahead,
+            Step::Skip { next, .. } => *next = ahead,
             Step::Run { set, order, next, .. } => {
                 *next = ahead;
                 if ahead.is_some_and(|ahead| !set.meets(&ahead)) {
@@ -397,8 +471,7 @@ fn look_ahead(program: &mut [Step]) {
             _ => {}
         }
         // Where only a word can follow, the beginnings of words are the only places to try.
-        if let Step::Run { set: Set::ANY, min: 0, max, next: Some(next), .. } = program[index]
-            && max >= GAP_BYTES_MIN
+        if let Step::Skip { min: 0, max, next: Some(next) } = program[index]
             && next.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         {
             program[index] = Step::Gap { max, next };
@@ -417,6 +490,8 @@ fn first(program: &[Step], step: usize) -> Option<Set> {
         Step::Split { other, .. } => Some(first(program, step + 1)?.or(first(program, *other)?)),
         // A gap is longer than any word.
         Step::Gap { .. } => Some(Set::ANY),
+        Step::Skip { min: 0, .. } => Some(Set::ANY.or(first(program, step + 1)?)),
+        Step::Skip { .. } => Some(Set::ANY),
         Step::Run { set, min: 0, .. } => Some(set.or(first(program, step + 1)?)),
         Step::Run { set, .. } => Some(*set),
         Step::Done => None,
@@ -425,6 +500,8 @@ fn first(program: &[Step], step: usize) -> Option<Set> {
 
 impl Set {
     const EMPTY: Self = Self([0; 4]);
+    /// What `\w` means: letters, digits and `_`.
+    const WORD: Self = Self([0x03ff_0000_0000_0000, 0x07ff_fffe_87ff_fffe, 0, 0]);
     /// What `.` means: any byte but a line break.
     const ANY: Self = Self([!(1 << b'\n'), !0, !0, !0]);
 
@@ -501,8 +578,15 @@ mod tests {
     }
 
     #[test]
+    fn words_consist_of_letters_digits_and_joints() {
+        assert!((0..=u8::MAX).all(|byte| Set::WORD.has(byte) == (byte.is_ascii_alphanumeric() || byte == b'_')));
+    }
+
+    #[test]
     fn wordings_are_the_same_words() {
-        let ends = |pattern: &str, text: &str| Phrase::new(pattern).unwrap().end(text.as_bytes(), &[], 0).is_some();
+        let ends = |pattern: &str, text: &str| {
+            Phrase::new(pattern).unwrap().end(text.as_bytes(), &[], 0, Known::default()).is_some()
+        };
         for text in ["failed to connect", "couldn't connect", "can not connect", "unable to connect"] {
             assert!(ends(r"\b& connect\b", text), "{text}");
         }
@@ -514,7 +598,8 @@ mod tests {
     #[test]
     fn values_are_read_whole() {
         let phrase = Phrase::new(r"in (\d{1,9}(?:\.\d{1,9})?) ?s").unwrap();
-        let value = |text: &str| phrase.value(text.as_bytes(), &[], 0).map(|range| text[range].to_owned());
+        let value =
+            |text: &str| phrase.value(text.as_bytes(), &[], 0, Known::default()).map(|range| text[range].to_owned());
         assert_eq!(value("in 3032.5 s").as_deref(), Some("3032.5"));
         assert_eq!(value("in s"), None);
     }
@@ -524,7 +609,7 @@ mod tests {
         let phrase = Phrase::new("a~b~c~d~e").unwrap();
         let text = "a b ".repeat(100) + &"c d ".repeat(100);
         let words: Vec<u32> = (0..800).step_by(2).collect();
-        assert_eq!(phrase.end(text.as_bytes(), &words, 0), None);
+        assert_eq!(phrase.end(text.as_bytes(), &words, 0, Known::default()), None);
     }
 
     proptest! {
@@ -533,9 +618,12 @@ mod tests {
         fn agrees_with_the_regex_engine(text in "[ab :0-9]{0,24}") {
             for pattern in [r"a(?:b|ab?){0,2}:", r"ab? ?\d{1,3}\b", r"(?:ab|b).{0,9}: ?\d", r"b[a:]{1,3}$"] {
                 let ours = Phrase::new(pattern).unwrap();
+                let known = ours.starts.iter().find(|start| text.as_bytes().starts_with(start)).map(|start| ours.known(start));
+                let end = |known| ours.end(text.as_bytes(), &[], 0, known);
+                prop_assert!(known.is_none_or(|known| end(known) == end(Known::default())), "{}", pattern);
                 let expanded = format!("^(?:{})", pattern.replace('$', " *$"));
                 let theirs = regex::bytes::RegexBuilder::new(&expanded).unicode(false).build().unwrap();
-                prop_assert_eq!(ours.end(text.as_bytes(), &[], 0).is_some(), theirs.is_match(text.as_bytes()), "{}", pattern);
+                prop_assert_eq!(ours.end(text.as_bytes(), &[], 0, Known::default()).is_some(), theirs.is_match(text.as_bytes()), "{}", pattern);
             }
         }
     }

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use super::phrase::starts_with;
+
 /// How far before and behind a match a sentence is read.
 const REACH_BYTES: usize = 90;
 /// How far behind a match its reason may be announced: "interrupted unexpectedly due to".
@@ -69,18 +71,19 @@ const GUESSES: &[&str] = &[
 /// What announces the reason of what was said before it.
 const REASONS: &[&str] = &["as a result of ", "because ", "caused by ", "due to ", "owing to "];
 
-/// What a piece of advice begins with.
+/// What a piece of advice begins with, in the order of the alphabet.
 const ADVICE: &[&str] = &[
-    "check your ",
-    "check the ",
     "check that ",
-    "please check ",
-    "verify your ",
-    "verify that ",
-    "make sure ",
+    "check the ",
+    "check your ",
     "ensure ",
+    "make sure ",
+    "please check ",
+    "verify that ",
+    "verify your ",
 ];
 
+const ADVICE_ALIKE: [(u8, u8); 26] = alike(ADVICE);
 const ASIDES_ALIKE: [(u8, u8); 26] = alike(ASIDES);
 const REASONS_ALIKE: [(u8, u8); 26] = alike(REASONS);
 
@@ -97,7 +100,8 @@ pub(super) enum Role {
 
 /// The part that the words at `span` play; `words` are where those of the text begin.
 pub(super) fn of(lower: &[u8], words: &[u32], span: &Range<usize>) -> Role {
-    if is_advice(&lower[span.clone()]) {
+    // They tell what to do rather than what happened: "check your API key".
+    if says(&lower[span.clone()], ADVICE, &ADVICE_ALIKE) {
         return Role::Advice;
     }
     let (before, rest) = words.split_at(words.partition_point(|at| (*at as usize) < span.start));
@@ -131,11 +135,6 @@ fn is_explained(lower: &[u8], behind: &[u32], end: usize) -> bool {
     near.take_while(|at| !begins_sentence(lower, *at)).any(|at| says(&lower[at..], REASONS, &REASONS_ALIKE))
 }
 
-/// Whether the words tell what to do rather than what happened: "check your API key".
-fn is_advice(words: &[u8]) -> bool {
-    ADVICE.iter().any(|advice| words.starts_with(advice.as_bytes()))
-}
-
 /// Whether one of the words before denies them: "no secrets found", "no OpenAI API key found".
 fn is_denied(lower: &[u8], start: usize) -> bool {
     let mut before = &lower[..start];
@@ -158,7 +157,7 @@ fn is_denied(lower: &[u8], start: usize) -> bool {
 fn says(text: &[u8], marks: &[&str], alike: &[(u8, u8); 26]) -> bool {
     let Some(first @ b'a'..=b'z') = text.first() else { return false };
     let (start, end) = alike[usize::from(first - b'a')];
-    start < end && marks[usize::from(start)..usize::from(end)].iter().any(|mark| text.starts_with(mark.as_bytes()))
+    start < end && marks[usize::from(start)..usize::from(end)].iter().any(|mark| starts_with(text, mark.as_bytes()))
 }
 
 /// Which of the marks begin with each letter.

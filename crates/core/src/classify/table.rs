@@ -15,6 +15,7 @@ use super::surface::Kinds;
 use super::text::Text;
 use super::wait::{WAITS, Wait};
 use super::words::Words;
+use crate::kind::FailureKind;
 
 /// How many stated waits are kept; a body states one or two.
 const WAITS_MAX: usize = 8;
@@ -27,8 +28,8 @@ pub(super) struct Table {
     rules: Vec<&'static Rule>,
     /// Higher decides: precedence first, then the earlier place in the table.
     ranks: Vec<u32>,
-    /// The statuses of each, next to each other because they are asked for often.
-    statuses: Vec<&'static [u16]>,
+    /// The statuses and the kind of each, next to each other because they are asked for often.
+    conditions: Vec<(&'static [u16], FailureKind)>,
     codes: Codes,
     /// Phrases that name a cause. Once one is found, nothing that only names a class can decide.
     causes: Index,
@@ -77,9 +78,9 @@ impl Table {
         }
         let waits: Vec<String> = WAITS.iter().map(Wait::expanded).collect();
         let waits = waits.iter().enumerate().map(|(index, wait)| (index as u16, u32::MAX, wait.as_str()));
-        let statuses = rules.iter().map(|rule| rule.statuses).collect();
+        let conditions = rules.iter().map(|rule| (rule.statuses, rule.kind)).collect();
         let [causes, classes] = [causes, classes].map(|phrases| Index::new(phrases.into_iter()));
-        Self { rules, ranks, statuses, codes, causes, classes, waits: Index::new(waits) }
+        Self { rules, ranks, conditions, codes, causes, classes, waits: Index::new(waits) }
     }
 
     /// Every rule, in the order of the table.
@@ -117,19 +118,16 @@ impl Table {
             rank.max(best_rank)
         };
         let mut candidates = self.causes.candidates(text.lower.len());
-        let code = |word: Range<usize>, shaped| {
-            let spaced = spaced_value(&text.lower, &word);
-            let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
-            self.codes.find(text, &word, shaped, |rule, anywhere| {
-                let may_be_best = self.ranks[usize::from(rule)] > best_rank;
-                if may_be_best && self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
-                    best_rank = offer(rule, word.clone(), best_rank);
+        let code = |word, shaped| {
+            self.find_codes(text, known, word, shaped, |rule, word| {
+                if self.ranks[usize::from(rule)] > best_rank {
+                    best_rank = offer(rule, word, best_rank);
                 }
             });
         };
         words.read(text, |at, head| candidates.add(at, head), code);
-        let mut phrase = |rule, phrase: &Phrase, at, best_rank| {
-            let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
+        let mut phrase = |rule, phrase: &Phrase, (at, begun), best_rank| {
+            let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at, begun) } else { None };
             end.map_or(best_rank, |end| offer(rule, at..end, best_rank))
         };
         let best_rank = self.causes.find(text, &words, &candidates, best_rank, &mut phrase);
@@ -144,22 +142,16 @@ impl Table {
     pub(super) fn matches(&self, text: &Text, known: Known) -> Vec<(&'static Rule, Range<usize>)> {
         let mut matches = Vec::new();
         let mut words = Words::new();
-        words.read(
-            text,
-            |_, _| {},
-            |word, shaped| {
-                let spaced = spaced_value(&text.lower, &word);
-                let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
-                self.codes.find(text, &word, shaped, |rule, anywhere| {
-                    if self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
-                        matches.push((self.rules[usize::from(rule)], word.clone()));
-                    }
-                });
-            },
-        );
+        let code = |word, shaped| {
+            self.find_codes(text, known, word, shaped, |rule, word| {
+                matches.push((self.rules[usize::from(rule)], word));
+            });
+        };
+        words.read(text, |_, _| {}, code);
         for phrases in [&self.causes, &self.classes] {
-            phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, at, _| {
-                let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at) } else { None };
+            phrases.find(text, &words, &phrases.candidates_of(text, &words), 0, |rule, phrase, (at, begun), _| {
+                let end =
+                    if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at, begun) } else { None };
                 matches.extend(end.map(|end| (self.rules[usize::from(rule)], at..end)));
                 0
             });
@@ -168,13 +160,33 @@ impl Table {
         matches
     }
 
+    /// Calls `report` with every rule that has the word at `word` as a code, and where that stands.
+    // Few words get here: their code would only crowd the loop over all words.
+    #[inline(never)]
+    fn find_codes(
+        &self,
+        text: &Text,
+        known: Known,
+        word: Range<usize>,
+        shaped: bool,
+        mut report: impl FnMut(u16, Range<usize>),
+    ) {
+        let spaced = spaced_value(&text.lower, &word);
+        let (word, shaped) = spaced.map_or((word, shaped), |value| (value, true));
+        self.codes.find(text, &word, shaped, |rule, anywhere| {
+            if self.holds(rule, known) && is_code(&text.lower, &word, anywhere) {
+                report(rule, word.clone());
+            }
+        });
+    }
+
     /// The waits a text states: index in the table of waits, and where the value stands.
     pub(super) fn waits(&self, text: &Text, found: &Found) -> Vec<(usize, Range<usize>)> {
         let mut waits = Vec::new();
         let words = &found.words;
-        self.waits.find(text, words, &self.waits.candidates_of(text, words), 0, |wait, phrase, at, _| {
+        self.waits.find(text, words, &self.waits.candidates_of(text, words), 0, |wait, phrase, (at, begun), _| {
             if waits.len() < WAITS_MAX
-                && let Some(value) = phrase.value(&text.lower, words.starts(), at)
+                && let Some(value) = phrase.value(&text.lower, words.starts(), at, begun)
             {
                 waits.push((usize::from(wait), value));
             }
@@ -185,10 +197,9 @@ impl Table {
 
     #[inline]
     fn holds(&self, rule: u16, known: Known) -> bool {
-        let rule = usize::from(rule);
-        let statuses = self.statuses[rule];
+        let (statuses, kind) = self.conditions[usize::from(rule)];
         (statuses.is_empty() || known.status.is_some_and(|status| statuses.contains(&status)))
-            && !known.ruled_out.has(self.rules[rule].kind)
+            && !known.ruled_out.has(kind)
     }
 }
 

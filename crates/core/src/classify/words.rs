@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::phrase::{ALWAYS_NOTE, BEYOND_NOTE, NOTE_BITS, head, long_note, note};
+use super::phrase::{ALWAYS_NOTE, BEYOND_NOTE, NOTE_BITS, head, joined_note, long_note, note};
 use super::text::Text;
 
 /// Names of fields that are left out.
@@ -58,13 +58,23 @@ impl Words {
                 if *byte == b':' && shown[at..].starts_with(b"//") {
                     address_end = start + address_len(&shown[start..]);
                 } else if first == BEYOND && start >= address_end {
-                    self.noted[BEYOND_NOTE / 64] |= 1 << (BEYOND_NOTE % 64);
+                    self.mark(BEYOND_NOTE);
                     self.note(start, &text.lower, &mut word);
                 }
                 continue;
             }
             let small = small_len(&shown[at..]);
             at += small;
+            // Most words are plain ones that are neither values nor names of fields.
+            let is_letter = first & (SMALL | CAPITAL) != 0;
+            let behind = shown.get(at).map_or(0, |byte| CLASSES[usize::from(*byte)]);
+            if is_letter && before == 0 && behind & (WORD | QUOTE) == 0 {
+                if start >= address_end {
+                    self.note(start, &text.lower, &mut word);
+                }
+                at += usize::from(shown.get(at) == Some(&b' '));
+                continue;
+            }
             let mut others = if small > 0 { SMALL } else { 0 };
             let mut next = 0;
             while let Some(byte) = shown.get(at) {
@@ -80,7 +90,7 @@ impl Words {
             // The words of an address say nothing, nor do the names of fields that every error has.
             if start >= address_end && !(is_field && PLAIN_FIELDS.contains(&&text.lower[start..at])) {
                 // Every word may begin with a capital, and a number is one word.
-                let is_plain = others & !SMALL == 0 && first & (SMALL | CAPITAL) != 0;
+                let is_plain = others & !SMALL == 0 && is_letter;
                 if is_plain || (first | others) == DIGIT {
                     self.note(start, &text.lower, &mut word);
                 } else {
@@ -98,21 +108,17 @@ impl Words {
     /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
     /// `rate_limit` is none.
     fn note_parts(&mut self, parts: Range<usize>, text: &Text, word: &mut impl FnMut(u32, u64)) {
-        let mut before = 0;
+        let mut before = START;
         let start = parts.start;
         for (offset, byte) in text.shown[parts].iter().enumerate() {
             let class = CLASSES[usize::from(*byte)];
-            let goes_on = match class {
-                SMALL => SMALL | CAPITAL | JOINT,
-                CAPITAL => CAPITAL | JOINT,
-                DIGIT => DIGIT,
-                _ => !0,
-            };
             let at = start + offset;
-            let begins = before & goes_on == 0 && class & (JOINT | HYPHEN) == 0
+            let begins = before & GOES_ON[usize::from(class) % GOES_ON.len()] == 0
                 || class == CAPITAL && text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase);
             if begins {
                 self.note(at, &text.lower, word);
+            } else if before == JOINT {
+                self.mark(joined_note(head(&text.lower[at..])));
             }
             before = class;
         }
@@ -122,10 +128,14 @@ impl Words {
     fn note(&mut self, at: usize, lower: &[u8], word: &mut impl FnMut(u32, u64)) {
         let head = head(&lower[at..]);
         self.starts.push(at as u32);
-        for note in [note(head), long_note(head)] {
-            self.noted[note / 64] |= 1 << (note % 64);
-        }
+        self.mark(note(head));
+        self.mark(long_note(head));
         word(at as u32, head);
+    }
+
+    #[inline]
+    fn mark(&mut self, note: usize) {
+        self.noted[note / 64] |= 1 << (note % 64);
     }
 
     /// Whether one of some notes is there: then the word may be, otherwise it is not.
@@ -177,6 +187,18 @@ const CLASSES: [u8; 256] = {
         byte += 1;
     }
     classes
+};
+
+/// What stands before the first byte of a word.
+const START: u8 = BEYOND;
+
+/// Behind which classes of bytes one of each class goes on with a word. Joints and hyphens begin none.
+const GOES_ON: [u8; 1 + WORD as usize] = {
+    let mut goes_on = [!0; 1 + WORD as usize];
+    goes_on[SMALL as usize] = SMALL | CAPITAL | JOINT;
+    goes_on[CAPITAL as usize] = CAPITAL | JOINT;
+    goes_on[DIGIT as usize] = DIGIT;
+    goes_on
 };
 
 /// How many small letters a text begins with, eight at a time: most words consist of them, and a rest

@@ -52,7 +52,7 @@ pub(in crate::classify) fn head(text: &[u8]) -> u64 {
 }
 
 /// Whether `text` begins so. What is left to compare is short: a loop is faster than a call.
-fn starts_with(text: &[u8], start: &[u8]) -> bool {
+pub(in crate::classify) fn starts_with(text: &[u8], start: &[u8]) -> bool {
     text.get(..start.len()).is_some_and(|text| text.iter().zip(start).all(|(a, b)| a == b))
 }
 

@@ -97,28 +97,27 @@ pub(super) fn needs(hir: &Hir) -> Vec<Box<[u16]>> {
             _ => None,
         };
         let gap = gap.filter(|gap| gap.max.is_some_and(|max| max >= GAP_BYTES_MIN));
-        let Some(starts) = starts(&parts[index..], KEY_BYTES) else { continue };
-        let is_noted = |start: &Vec<u8>| {
-            let word = start.trim_ascii_start();
-            let begins_word = after_look || after_blank || gap.is_some() || start[0] == b' ';
-            word.len() >= KEY_BYTES && word[0].is_ascii_alphanumeric() && begins_word
-        };
-        if starts.iter().all(is_noted) {
-            // Behind a boundary may also stand what counts as no word of its own, as in an address.
-            let after_gap = gap.is_some_and(|gap| gap.min == 0) && starts.iter().all(|start| start[0] != b' ');
-            let note_of = |start: &Vec<u8>| {
-                let is_word = after_blank || after_gap || start[0] == b' ';
-                let word = start.trim_ascii_start();
-                let is_long = is_word && word.len() >= LONG_BYTES;
-                (if is_long { long_note(head(word)) } else { note(head(word)) }) as u16
-            };
-            let is_common = |start: &Vec<u8>| COMMON.iter().any(|word| start.trim_ascii_start().starts_with(*word));
-            let mut notes: Vec<u16> = starts.iter().map(note_of).collect();
-            notes.sort_unstable();
-            notes.dedup();
-            noted = index;
-            all.push((starts.iter().any(is_common), notes));
+        let after_signs = ends_in_signs(&parts[..index]);
+        let begins_word = after_look || after_blank || gap.is_some() || after_signs;
+        let Some(clause) = clause(&parts[index..], begins_word) else { continue };
+        // The common ones are names of fields too, which count as no words.
+        if after_signs && clause.iter().any(Word::is_common) {
+            continue;
         }
+        // Behind a boundary may also stand what counts as no word of its own, as in an address.
+        let after_gap = gap.is_some_and(|gap| gap.min == 0) && clause.iter().all(|word| !word.after_blank);
+        let note_of = |word: &Word| {
+            let is_long = (after_blank || after_gap || word.after_blank) && word.bytes.len() >= LONG_BYTES;
+            (if is_long { long_note(head(&word.bytes)) } else { note(head(&word.bytes)) }) as u16
+        };
+        let mut notes: Vec<u16> = clause.iter().map(note_of).collect();
+        if after_signs {
+            notes.extend(clause.iter().map(|word| joined_note(head(&word.bytes)) as u16));
+        }
+        notes.sort_unstable();
+        notes.dedup();
+        noted = index;
+        all.push((clause.iter().any(Word::is_common), notes));
     }
     all.sort_by_key(|(is_common, notes)| (*is_common, notes.len()));
     let mut kept: Vec<(bool, Vec<u16>)> = Vec::new();
@@ -130,6 +129,49 @@ pub(super) fn needs(hir: &Hir) -> Vec<Box<[u16]>> {
     }
     kept.truncate(NEEDS_MAX);
     kept.into_iter().map(|(_, notes)| notes.into()).collect()
+}
+
+/// A word that matches hold: the first bytes of it.
+struct Word {
+    bytes: Vec<u8>,
+    after_blank: bool,
+}
+
+impl Word {
+    /// The word that `start` begins with, if it is long enough to be noted.
+    fn first(start: &[u8], begins_word: bool) -> Option<Self> {
+        let after_blank = start.first() == Some(&b' ');
+        let bytes = start.trim_ascii_start();
+        let is_noted = bytes.len() >= KEY_BYTES && bytes[0].is_ascii_alphanumeric() && (begins_word || after_blank);
+        is_noted.then(|| Self { bytes: bytes.to_vec(), after_blank })
+    }
+
+    fn is_common(&self) -> bool {
+        COMMON.iter().any(|word| self.bytes.starts_with(*word))
+    }
+}
+
+/// Words of which every match of `parts` in a row holds one near its beginning: the first ones, or else one of each branch.
+fn clause(parts: &[&Hir], begins_word: bool) -> Option<Vec<Word>> {
+    let starts = starts(parts, KEY_BYTES)?;
+    let first: Option<Vec<Word>> = starts.iter().map(|start| Word::first(start, begins_word)).collect();
+    first.or_else(|| {
+        let HirKind::Alternation(branches) = parts.first()?.kind() else { return None };
+        branches.iter().map(|branch| last_word(branch, begins_word)).collect()
+    })
+}
+
+/// The last word of a branch that is plain text.
+fn last_word(branch: &Hir, begins_word: bool) -> Option<Word> {
+    let HirKind::Literal(literal) = branch.kind() else { return None };
+    let start = literal.0.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && !b"_-".contains(byte));
+    match start {
+        None => Word::first(&literal.0, begins_word),
+        Some(start) => {
+            let after_blank = literal.0[start] == b' ';
+            Word::first(&literal.0[start + 1..], true).map(|word| Word { after_blank, ..word })
+        }
+    }
 }
 
 /// Whether every match of a pattern holds a letter beyond ASCII. Most texts have none at all.
@@ -160,6 +202,15 @@ fn ends_in_blank(parts: &[&Hir]) -> bool {
     }
 }
 
+/// Whether every match of `parts` in a row ends where a letter that follows begins a word.
+fn ends_in_signs(parts: &[&Hir]) -> bool {
+    let [.., before, part] = parts else { return false };
+    let HirKind::Repetition(signs) = part.kind() else { return false };
+    let after_word = matches!(before.kind(), HirKind::Look(Look::WordAscii));
+    let has_letter = |set: Set| set.bytes().any(|byte| byte.is_ascii_lowercase());
+    (signs.min > 0 || after_word) && single(&signs.sub).is_some_and(|set| !has_letter(set))
+}
+
 /// Where a word is noted by its key.
 pub(in crate::classify) fn note(head: u64) -> usize {
     ((head & 0xffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS
@@ -168,6 +219,11 @@ pub(in crate::classify) fn note(head: u64) -> usize {
 /// Where it is noted by [`LONG_BYTES`] of it.
 pub(in crate::classify) fn long_note(head: u64) -> usize {
     ((head & LONG_MASK).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % NOTE_BITS
+}
+
+/// Where the key of what stands behind a joint is noted: `limit` in `rate_limit`.
+pub(in crate::classify) fn joined_note(head: u64) -> usize {
+    NOTE_BITS - 1 - note(head)
 }
 
 fn prepend<'a>(part: &'a Hir, rest: &[&'a Hir]) -> Vec<&'a Hir> {
