@@ -23,6 +23,8 @@ const ASIDES: &[&str] = &[
     "check ",
     "consider ",
     "could be ",
+    "could indicate ",
+    "e.g., ",
     "ensure ",
     "for example ",
     "if you ",
@@ -32,8 +34,10 @@ const ASIDES: &[&str] = &[
     "make sure ",
     "may be ",
     "may have ",
+    "may indicate ",
     "maybe ",
     "might ",
+    "often ",
     "or use ",
     "perhaps ",
     "please ",
@@ -45,7 +49,9 @@ const ASIDES: &[&str] = &[
     "such as ",
     "switch to ",
     "try ",
+    "typically ",
     "unless ",
+    "usually ",
     "whether ",
 ];
 
@@ -64,6 +70,9 @@ const GUESSES: &[&str] = &[
     "common reasons: ",
     "things to check: ",
     "please check: ",
+    "e.g. ",
+    "for instance: ",
+    "for example: ",
 ];
 
 /// What announces the reason of what was said before it.

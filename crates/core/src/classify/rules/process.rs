@@ -105,7 +105,6 @@ pub(super) const RULES: &[Rule] = &[
             r"\bfatal runtime error\b",
             r"\bfatal error has been detected by the java\b",
             r"\bhs_err_pid\d",
-            r"\bpanicked at\b",
             r"\b(?:kernel pid|runtime) terminat(?:ed|ing)\b",
             r"\berl_crash\.dump\b",
             r"\bassertion\b~\bfailed\b~\babort",
@@ -184,10 +183,19 @@ pub(super) const RULES: &[Rule] = &[
             "exec format error",
             r"exec:? \S{1,60}: (?:not found|no such file)",
             "cannot execute(?: binary file)?",
-            "failed to (?:spawn|exec|launch|start) (?:process|command|child|subprocess|worker|server|the process)",
-            "unable to start process",
         ])
         .example("bash: line 1: claudee: command not found"),
+    // Something did not start or panicked: what it says besides may name the cause.
+    rule("process.not_started", ProcessDied)
+        .text(&[
+            r"\bpanicked at\b",
+            r"\b& (?:spawn|exec|launch|start) (?:the )?(?:process|command|child|subprocess|worker|server|service|container)\b",
+            r"\b& (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b",
+            r"\b& create (?:shim|containerd|task)\b",
+            r"\berror response from daemon\b~\b(?:cannot|failed|oci|driver|conflict)\b",
+        ])
+        .not(&["Failed to start container: read timed out", "panicked at src/main.rs:1: request timed out"])
+        .example("Instance 7 failed to start container"),
     rule("process.exit_timeout", Timeout)
         .class()
         .text(&[r"\btimeout: sending signal\b", r"\bexit(?:ed)?(?: with)?(?: code| status)?[ =:]{1,2}124\b"])
@@ -303,7 +311,7 @@ pub(super) const RULES: &[Rule] = &[
             "ContainerDied",
         ])
         .text(&[
-            r"\b& (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b","back-off restarting failed container", "the node was low on resource"])
+            "back-off restarting failed container", "the node was low on resource"])
         .example(r#"{"state":{"waiting":{"reason":"CrashLoopBackOff"}}}"#),
     rule("process.tmux", ProcessDied)
         .decisive()
@@ -333,10 +341,7 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bis restarting, wait until\b",
-            r"\b& start (?:service|container)\b",
-            r"\berror response from daemon\b~\b(?:cannot|failed|oci|driver|conflict)\b",
             r"\bliveness probe failed\b",
-            r"\b& create (?:shim|containerd|task)\b",
 
             r"container \S{1,70} is not running",
             "cannot connect to the docker daemon",

@@ -19,7 +19,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "exceed_context_size_error",
             "prompt_too_long",
             "input_too_long",
-            "string_above_max_length",
             "max_context_length_exceeded",
             "max_prompt_tokens_exceeded",
             "token_limit_exceeded",

@@ -60,6 +60,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "integer_below_min_value",
             "integer_above_max_value",
             "array_above_max_length",
+            "string_above_max_length",
             "invalid_json_schema",
             "invalid_function_parameters",
             "invalid_image_url",
@@ -147,6 +148,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\binvalid ['`]?signature['`]? in ['`]?thinking",
         ])
         .example("messages: roles must alternate between \"user\" and \"assistant\""),
+    // A place in what was sent: `messages[3].content`, `tools.0.function`.
+    rule("request.place", InvalidRequest)
+        .decisive()
+        .text(&[
+            r"\b(?:messages?|contents|tools|input|inputs|functions|system|attachments)(?:\[\d{1,4}\]|\.\d{1,4}\b)(?:[.:]|\[|['\x22`]| [a-z])",
+        ])
+        .not(&["input new_sensitive, messages[3]'s content[2] image is sensitive (1026)"])
+        .example("'bot' is not one of ['user', 'assistant'] - 'messages.0.role'"),
     rule("request.path", InvalidRequest)
         .text(&[
             r"\brepository ['\x22`]?(?:https?|ssh|git|file)[:@]\S{1,120} not found\b",

@@ -95,7 +95,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bflagged (?:as|by|for|due)\b",
             r"\b(?:prompt|response|candidate|output|input|completion|generation) (?:was |is |has been |were |got )?(?:blocked|flagged|filtered)(?: due| because| for| by (?:our|the|azure|safety|content|a|openai)|[.,!]|$)",
             r"\bfailed check: safety",
-            r"\bblock_?reason\b['\x22]?[:=] ?['\x22]?(?:safety|other|prohibited|blocklist|image_safety)",
+            r"\bblock(?:ed)?_?reason['\x22]?[:=] ?['\x22<]?(?:block(?:ed)?_?reason\.)?(?:safety|other|prohibited|blocklist|image_safety|jailbreak|model_armor)",
+            // As enums write it: `BlockedReasonProhibitedContent`, `FinishReasonSafety`.
+            r"\b(?:block(?:ed)?|finish|stop)_?reason[._]?(?:image_?)?(?:safety|recitation|prohibited_?content|blocklist|spii|jailbreak|refusal|content_?filter(?:ed)?)\b",
             r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|sensitive|disallowed|objectionable|copyrighted) (?:or \S{1,20} )?(?:content|material|words|information|text|language)\b",
             r"\bjailbreak\b~(?:detected|attempt|true)",
             r"\bi(?:'m| am) (?:sorry|unable|not able),? (?:but )?i can(?:'t|not) (?:assist|help|comply|fulfill|provide|create|generate)",

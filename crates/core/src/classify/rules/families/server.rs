@@ -8,6 +8,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .text(&[
             r"\berror (?:in|while|during|when) (?:processing|generating|handling|serving|executing|inference)\b",
+            r"\bexception (?:has )?occurred (?:while|when|during) (?:processing|handling|executing|serving)\b",
             r"\bprediction (?:interrupted|failed)\b",
             r"\bserver encountered\b",
             r"\binternal failure\b",
@@ -40,7 +41,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.processing", ServerError)
         .decisive()
         .text(&[
-            r"\bexception (?:has )?occurred (?:while|when|during) (?:processing|handling|executing|serving)\b",
             r"\bbackend fetch failed\b|\bguru meditation\b",
             r"\bhttp error 50\d\.\d",
             r"\beither the server is overloaded or there is an error in the application\b",
@@ -49,7 +49,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bproxyerror[^a-z0-9]{1,4}(?:500|502|503)\b",
             r"\bservice (?:is )?(?:down|unavailable|offline|closed) (?:for|due to|during) (?:\S{1,12} )?(?:maintenance|upgrade)\b",
         ])
-        .example("An unhandled exception occurred while processing the request."),
+        .example("Error 503 Backend fetch failed"),
     // The hosted thing is known to be sick; the request may be called bad all the same.
     rule("server.unhealthy", ServerError)
         .text(&[
@@ -156,13 +156,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bplease try again later\b",
             r"\brpc error\b",
             r"\bserver returned (?:an )?error\b",
+            r"\b(?:see|check) the server(?:'s)? (?:console|logs?) for\b",
         ])
         .example("Sorry, there was a problem on our side"),
     rule("server.console", ServerError)
         .decisive()
         .text(&[
             r"\b(?:completion|generation|request|prediction|inference) aborted\. (?:please )?check the server\b",
-            r"\b(?:see|check) the server(?:'s)? (?:console|logs?) for\b",
         ])
         .example("Chat completion aborted. Please check the server console."),
     rule("server.threw", ServerError)

@@ -15,7 +15,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bclosed (?:the )?connection without sending (?:the )?complete\b",
             r"\bincomplete (?:chunked read|read|chunk|message body|response|body|stream)\b",
             r"\bincompleteread\b",
-            r"\bconnection broken\b",
+            r"\bconnection broken(?:[:.,;)'\x22]|$)",
             r"\b(?:response|payload|body|message|answer|output|stream|reply|transmission) (?:payload |body )?(?:is |was |ended |got )?(?:not completed?|incomplete|truncated|cut off|cut short|interrupted|broken off|unexpectedly (?:closed|ended|terminated))",
             r"\bnot enough data to satisfy\b",
             r"\b(?:mid-?(?:response|stream|generation|message|turn|sentence|reply|answer|flight)|in the middle of (?:a |the )?(?:response|stream|generation))\b",
