@@ -67,5 +67,5 @@ pub(super) const RULES: &[Rule] = &[
         .example("Not Acceptable: Client must accept both application/json and text/event-stream"),
     rule("mcp.spawn", ProcessDied)
         .text(&["failed to (?:start|spawn|launch) mcp server", "mcp server failed to start"])
-        .example("Failed to start MCP server: spawn npx ENOENT"),
+        .example("MCP server failed to start"),
 ];

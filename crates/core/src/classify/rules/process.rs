@@ -153,7 +153,7 @@ pub(super) const RULES: &[Rule] = &[
 
             r"line \d{1,6}: \d{1,8} (?:killed|terminated|aborted|hangup)\b",
             "zsh: (?:killed|terminated|abort)",
-            r"^(?:killed|terminated|aborted|hangup)\b",
+            r"^(?:killed|terminated|aborted|hangup)(?:[.!:;]|$| \(| by\b| at\b)",
             r"\b(?:process|worker|container|child|task runner|subprocess|session|agent|job)\b(?: \S{1,40}){0,2} (?:was |has been |got |is )?(?:killed|terminated unexpectedly|crashed|dead|died|gone)\b",
         ])
         .example("bash: line 1:  4054 Killed                  sh -c x"),
@@ -333,7 +333,7 @@ pub(super) const RULES: &[Rule] = &[
             "(?:stdin|stdout|stdio|pipe) (?:is |was |has been )?(?:closed|broken|ended)",
             "eof on stdin",
             "child process (?:has )?(?:exited|closed|died|crashed)",
-            "not ready for writing",
+            r"(?:transport|process|stdin) is not ready for writing",
         ])
         .code(&["ProcessExit", "ProcessExited", "ProcessExitedError", "ContainerExited", "WorkerDied"])
         .example("Error: write after end: stdin is closed"),
@@ -366,7 +366,6 @@ pub(super) const RULES: &[Rule] = &[
             r"\bdependency failed to start\b",
 
             r"\bexec(?:ve|vp)?\b[ :(]~\b(?:failed|format error|no such file|not found|permission denied|bad file)\b",
-            r"\bunknown command\b",
             r"\b& (?:spawn|exec|fork|launch)\b",
             r"\bfork: (?:retry|cannot)\b",
             r"\b& (?:find|locate) (?:the )?(?:executable|binary|command|program|interpreter|\S{1,20} executable|\S{1,20} binary)\b",

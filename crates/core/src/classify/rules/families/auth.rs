@@ -186,7 +186,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bdefaultazurecredential\b|\bchainedtokencredential\b|\bcredential_?unavailable\b",
 
             r"\b(?:openai|anthropic|claude|gemini|google|vertex|groq|mistral|cohere|co|together|fireworks|openrouter|deepseek|xai|grok|perplexity|pplx|azure|aws|bedrock|hf|huggingface|huggingfacehub|hugging_face|replicate|nvidia|nim|ngc|cerebras|sambanova|dashscope|qwen|zhipu|zhipuai|zai|glm|moonshot|kimi|minimax|baidu|qianfan|volc|ark|doubao|siliconflow|deepinfra|novita|ai21|voyage|jina|tavily|exa|serper|serpapi|brave|firecrawl|elevenlabs|deepgram|assemblyai|stability|github|gh|gitlab|copilot|langchain|langsmith|litellm|e2b|daytona|modal|pinecone|weaviate|qdrant|supabase|slack|discord|telegram|linear|notion|jira|cloudflare|vercel|npm|api|llm|app|service|access|auth|secret|my|your|model|provider|codestral|nebius|hyperbolic|lambda|friendli|octoai|upstage|watsonx|ibm|databricks|snowflake|writer|reka|portkey|helicone|aimlapi|venice|requesty|chutes)_[a-z_]{0,30}(?:key|token|secret|pat|credentials|password)s?\b~\b(?:not set|missing|required|not found|undefined|empty|not provided|not configured|unset|invalid|must be set|not defined|is not|isn't set|needs to be|not specified|is needed|none)\b",
-            r"\benv(?:ironment)? ?var(?:iable)?s?\b~\b(?:not set|missing|not found|required|undefined|unset|not defined|is empty|must be set)\b",
             r"\b& (?:\S{1,14} )?(?:resolve|determine|find|load|obtain|acquire|refresh|renew|validate|verify|exchange|get) (?:\S{1,14} ){0,4}(?:authentication|authorization|credentials?|tokens?|api keys?|auth)\b",
             r"\b(?:access|refresh|auth|oauth|bearer|id|session|api|security|personal access|device) (?:token|key|cookie|code|credential)s?\b~\b(?:could not be|already used|was used|been used|has been|was revoked|reused|rotated|out of date|stale|no longer valid|rejected|refused|failed|mismatch|wrong)\b",
             r"\bnoauth\b|\bwrongpass\b|\bnoperm\b",
@@ -272,7 +271,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:contact|ask|reach out to) (?:\S{1,14} ){1,5}to (?:unlock|unblock|unban|reinstate|restore|reactivate|re-?enable|activate)\b",
             r"\b(?:account|user|you|organization|project|caller)\b(?: \S{1,14}){0,2} (?:is|are) not (?:eligible|entitled) (?:for|to)\b",
 
-            r"\b(?:account|organi[sz]ation|user|project|workspace|team|api key|key|tenant)\b(?: \S{1,40}){0,3} (?:has been |is |was |have been )?(?:deactivated|suspended|disabled|banned|locked|terminated|blocked|revoked|deleted|restricted)\b",
+            r"\b(?:account|organi[sz]ation|user|project|workspace|team|api key|key|tenant)\b(?:(?: \S{1,40}){0,3} (?:has been|is|was|have been))? (?:deactivated|suspended|disabled|banned|locked|terminated|blocked|revoked|deleted|restricted)\b",
             r"\bmust be verified\b",
             r"\b(?:phone|email|identity|age|organization) verification (?:is )?(?:required|needed)",
             r"\b(?:accept|agree to) (?:the |our )?(?:\S{1,20} )?(?:terms|license|agreement)",

@@ -141,8 +141,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmodel_?(?:name|id)?\b~\b(?:isn't|is not|not) in\b",
             r"\b(?:version|model|deployment) (?:is |has been |was )?(?:currently )?disabled\b",
 
-            r"\b(?:has|have|was|were|is|are|been) (?:been )?(?:sunset|retired|decommissioned|deprecated and|discontinued|end-of-life|phased out|superseded|shut off)\b",
-            r"\b(?:migrate|switch|upgrade|move) to (?:the )?(?:gpt|claude|gemini|mistral|llama|qwen|deepseek|command|grok|phi|newer|another|a newer|a different|\S{1,30} model)",
+            r"\b(?:model|engine|endpoint|deployment|version|snapshot|checkpoint|llm)s?\b~\b(?:has|have|was|were|is|are|been) (?:been )?(?:sunset|retired|decommissioned|deprecated and|discontinued|end-of-life|phased out|superseded|shut off)\b",
+            r"\b(?:migrate|switch|upgrade|move) to (?:the )?(?:gpt|claude|gemini|mistral|llama|qwen|deepseek|command|grok|phi|\S{1,30} model)",
             r"\bmodel\b~\b(?:not part of|not included|not covered|isn't part|not offered|not in your|not yours|withdrawn|no longer)\b",
             r"\bdeployment\b~\b(?:missing|does not exist|not found|doesn't exist|unknown)\b",
             // A model that is named without the word.

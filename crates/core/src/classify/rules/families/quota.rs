@@ -218,7 +218,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:paid|pro|plus|premium|enterprise) (?:plan|tier|subscription|account) (?:is )?(?:required|needed|only)\b",
             r"\brequires? (?:a |an )?(?:\S{1,14} )?(?:paid|pro|plus|premium|active) (?:plan|tier|subscription|account)\b",
             r"\b(?:no|without an?) active (?:subscription|plan)\b",
-            r"\bsubscribe to\b",
+            r"\bsubscribe to (?:continue|keep|get|use|unlock|access|proceed|a |the |our |\S{1,14} (?:pro|plus|max|plan|premium)\b)",
             // Advice: also given to whoever only went over a limit per minute.
             r"\badd (?:a |your |another )?(?:valid |default |new )?(?:payment (?:method|details|information|option)|credit card|billing (?:details|information|method))\b",
             r"\bseat(?:s)? (?:limit|required|exhausted)\b|\bno (?:available )?seats?\b",
@@ -252,7 +252,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:reached|hit|exceeded|used) (?:\S{1,14} ){0,4}(?:usage|inference|message|account|included|allotted) (?:limit|cap|quota|allowance|requests?)\b",
             r"\ballowance\b~\b(?:used|exhausted|exceeded|resets?|consumed)\b",
             r"\bexceeds? (?:your|the) (?:\S{1,12} )?quota\b",
-            r"\bno (?:remaining|more) (?:quota|usage|requests|messages|tokens)\b",
+            r"\bno (?:remaining|more) (?:quota|usage|requests)\b|\bno (?:messages|tokens|requests|prompts) (?:left|remaining)\b",
             r"\ball (?:\S{1,14} ){0,2}(?:buckets|accounts|keys|api keys|credentials|profiles|subscriptions|seats) (?:\S{1,14} ){0,2}?(?:are |is |were |have been )?(?:exhausted|used up|depleted|out of quota|over quota)\b",
             r"\bfree[- ](?:tier|plan|trial|quota|limit)\b~\b(?:limit|exceed\w{0,3}|reached|exhausted|used|only|upgrade)\b",
         ])

@@ -261,7 +261,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:update|upgrade) to the latest version\b~\bto (?:continue|keep|proceed)\b",
             r"\b(?:client|app|cli|extension|sdk|version|plugin)(?: version)?(?: \S{1,20})? (?:is |was )?(?:no longer supported|too old|outdated and|unsupported)\b",
-            r"\b(?:minimum|required) (?:client |app |cli |supported )?version (?:is|of|required)\b",
+            r"\b(?:minimum|required) (?:client |app |cli |supported )?version (?:is|required)\b",
         ])
         .not(&["The model version is deprecated", "A new version is available, run npm update"])
         .example("Please update to the latest version of the editor to continue using the agent"),

@@ -1,7 +1,8 @@
 //! The other side failed in itself, without a better cause.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::ServerError;
+use crate::evidence::Surface;
+use crate::kind::FailureKind::{ServerError, Unknown};
 
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.words", ServerError)
@@ -34,7 +35,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bgeneration failed\b",
             r"\bcuda (?:error|out of memory)\b",
             r"\bbackend (?:error|failure|failed|unavailable)\b",
-            r"\bprovider (?:error|failed|is down)\b",
+            r"\bprovider (?:failed|is down)\b",
         ])
         .example("The server had an error processing your request."),
     // The other side's program failed on our request; it is the other side all the same.
@@ -95,58 +96,23 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["{\"type\":\"server_error\",\"message\":\"That model is currently overloaded\"}"])
         .example(r#"{"error":{"type":"server_error"}}"#),
-    rule("server.wrapper", ServerError)
+    // That something failed, and nothing about what: in a text without a status nobody can tell whose fault it was.
+    rule("server.vague", ServerError)
         .hint()
-        .text(&[r"\bprovider returned error\b", r"\bgeneral error\b"])
-        .example("Provider returned error"),
-    rule("server.general", ServerError)
-        .hint()
+        .on(Surface::Text, Unknown)
         .text(&[
-            r"\b(?:apis?|servers?|services?|site|platform|backend|gateway|provider|endpoint|systems?|proxy|upstream|cluster|openai|anthropic|claude|gemini|chatgpt|copilot|openrouter) (?:is|are|was|were|appears? to be|seems? to be|may be|might be) (?:currently |temporarily |completely |all )?(?:down|offline|not working|unavailable)\b",
-            r"\b(?:on|at|from) (?:the |its |their )?(?:provider|server|upstream|vendor|service|api|backend|openai|anthropic|google|microsoft)(?:'s)? (?:side|end)\b",
+            r"\bprovider returned error\b",
+            r"\bgeneral error\b",
             r"\b(?:terminated|stopped|ended|failed|aborted) (?:due to|because of|with|on|after) (?:an |a |some )?(?:\S{1,14} )?error\b",
-            r"\b(?:didn't|did not|doesn't|does not) work (?:on|at) (?:our|the)\b",
             r"\b& generate\b",
-            r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
-
-
             r"\bgone wrong\b",
             r"\b(?:unknown|unexpected|unspecified|general|fatal) error occurred\b",
-            r"\berror (?:has )?occurred (?:on|in|at) (?:the |our )?(?:server|service|backend|provider)\b",
-            r"\b(?:provider|upstream|backend|server|service|gateway) (?:has )?(?:returned|responded with|reported|sent|threw|raised) (?:an? )?(?:\S{1,12} )?(?:errors?|failure|exception|5xx)\b",
-            r"\b5xx (?:from|error|response|status)",
-
             r"\b(?:hiccup|glitch|snag|blip)s?\b",
-            r"\bcould not be reached by (?:our|the)\b",
-            r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",
-            r"\b& (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
-
-            r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
-            r"\bmaintenance (?:mode|window|in progress|break)\b",
-            r"\bworker crashed on the server\b",
-
             r"\b(?:something|anything) (?:broke|failed|crashed|exploded|blew up|is wrong)\b",
-            r"\b(?:our|the) (?:backend|servers?|systems?|service|infrastructure)\b~\b(?:broke|failed|error|problem|issue|down|trouble|crashed)\b",
-            r"\bin our (?:backend|servers?|systems?|service|infrastructure)\b",
-            r"\bunexpected (?:\S{1,14} )?(?:in|from) (?:the |our )?(?:\S{1,14} )?(?:server|service|worker|backend|upstream|engine)\b",
-            r"\bsorry (?:about that|for the)\b",
-
-            r"\bon our (?:side|end|servers?)\b",
             r"\b(?:ran|running) into (?:a|an|some) (?:\S{1,14} )?(?:problem|issue|error|trouble|difficulties)\b",
             r"\bapplication error\b",
             r"\b(?:unexpected|unknown|unhandled) error has (?:occurred|happened)\b",
-            r"\b(?:we|server|service|system|api|provider|upstream|backend) (?:have |has |is |are |were |was )?(?:encountered|experienced|experiencing|having|hit|hitting) (?:a |an |some )?(?:\S{1,14} ){0,2}(?:problems?|issues?|errors?|difficulties|outage|failure|exception)\b",
-            r"\btechnical (?:difficulties|issues?|problems?)\b",
             r"\bwent wrong\b",
-            r"\b(?:service|provider|server|api|partial|major|ongoing) (?:outage|disruption|incident|degradation)\b",
-            r"\bserver[- ]side (?:error|issue|problem|failure)\b",
-            r"\b(?:server|service|upstream|backend|gateway|provider) (?:failure|fault|problem|malfunction|failed|unavailable|is down|was down|went down|is not responding|error)\b",
-            r"\binternal (?:exception|fault|problem|issue|processing error|service error)\b",
-            r"\bunexpected server\b",
-            r"\bunhandled (?:error|exception) (?:in|on|at|from) (?:the )?(?:server|service|provider|upstream|backend)\b",
-            r"\b(?:please )?contact (?:us|support|the administrator|our support)\b~\b(?:persist|request id|continues)\b",
-            r"\bnot available at (?:the|this) moment\b",
-            r"\bcurrently (?:unavailable|down|offline)\b",
             r"\bassertion error\b",
             r"\b& (?:process|handle|complete|serve|execute|perform) (?:the |your |this )?(?:request|prompt|prediction|query|operation|completion)\b",
             r"\berror processing\b",
@@ -157,6 +123,46 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\brpc error\b",
             r"\bserver returned (?:an )?error\b",
             r"\b(?:see|check) the server(?:'s)? (?:console|logs?) for\b",
+            r"\b(?:please )?contact (?:us|support|the administrator|our support)\b~\b(?:persist|request id|continues)\b",
+            r"\bsorry (?:about that|for the)\b",
+            r"\b(?:provider|upstream|backend|server|service|gateway) (?:has )?(?:returned|responded with|reported|sent|threw|raised) (?:an? )?(?:\S{1,12} )?(?:errors?|failure|exception|5xx)\b",
+        ])
+        .example("The request failed"),
+    rule("server.general", ServerError)
+        .hint()
+        .text(&[
+            r"\b(?:apis?|servers?|services?|site|platform|backend|gateway|provider|endpoint|systems?|proxy|upstream|cluster|openai|anthropic|claude|gemini|chatgpt|copilot|openrouter) (?:is|are|was|were|appears? to be|seems? to be|may be|might be) (?:currently |temporarily |completely |all )?(?:down|offline|not working|unavailable)\b",
+            r"\b(?:on|at|from) (?:the |its |their )?(?:provider|server|upstream|vendor|service|api|backend|openai|anthropic|google|microsoft)(?:'s)? (?:side|end)\b",
+            r"\b(?:didn't|did not|doesn't|does not) work (?:on|at) (?:our|the)\b",
+            r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
+
+
+            r"\berror (?:has )?occurred (?:on|in|at) (?:the |our )?(?:server|service|backend|provider)\b",
+            r"\b5xx (?:from|error|response|status)",
+
+            r"\bcould not be reached by (?:our|the)\b",
+            r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",
+            r"\b& (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
+
+            r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
+            r"\bmaintenance (?:mode|window|in progress|break)\b",
+            r"\bworker crashed on the server\b",
+
+            r"\b(?:our|the) (?:backend|servers?|systems?|service|infrastructure)\b~\b(?:broke|failed|error|problem|issue|down|trouble|crashed)\b",
+            r"\bin our (?:backend|servers?|systems?|service|infrastructure)\b",
+            r"\bunexpected (?:\S{1,14} )?(?:in|from) (?:the |our )?(?:\S{1,14} )?(?:server|service|worker|backend|upstream|engine)\b",
+
+            r"\bon our (?:side|end|servers?)\b",
+            r"\b(?:we|server|service|system|api|provider|upstream|backend) (?:have |has |is |are |were |was )?(?:encountered|experienced|experiencing|having|hit|hitting) (?:a |an |some )?(?:\S{1,14} ){0,2}(?:problems?|issues?|errors?|difficulties|outage|failure|exception)\b",
+            r"\btechnical (?:difficulties|issues?|problems?)\b",
+            r"\b(?:service|provider|server|api|partial|major|ongoing) (?:outage|disruption|incident|degradation)\b",
+            r"\bserver[- ]side (?:error|issue|problem|failure)\b",
+            r"\b(?:server|service|upstream|backend|gateway|provider) (?:failure|fault|problem|malfunction|failed|unavailable|is down|was down|went down|is not responding|error)\b",
+            r"\binternal (?:exception|fault|problem|issue|processing error|service error)\b",
+            r"\bunexpected server\b",
+            r"\bunhandled (?:error|exception) (?:in|on|at|from) (?:the )?(?:server|service|provider|upstream|backend)\b",
+            r"\bnot available at (?:the|this) moment\b",
+            r"\bcurrently (?:unavailable|down|offline)\b",
         ])
         .example("Sorry, there was a problem on our side"),
     rule("server.console", ServerError)

@@ -74,7 +74,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is |was |were |does |did |could |can|has )?(?:not|no longer) (?:be |been )?(?:found|exists?|known|valid|available)\b",
             r"\bno longer registered\b",
             r"\b(?:kernel|repl|interpreter|notebook)\b(?: \S{1,40})? (?:does not exist|not found|no longer exists)\b",
-            r"\b(?:was|is|been|got) (?:deregistered|unregistered)\b",
+            r"\b(?:agent|session|worker|client|name|project|runner|device|node|subscription|webhook|handler|consumer)\b(?: \S{1,40})? (?:was|is|has been|got) (?:deregistered|unregistered)\b",
             r"\b(?:session|conversation|thread|context|memory|state|cache) (?:data )?(?:was |has been |is |got )?(?:reset|wiped|cleared|flushed) (?:by|on|after|because|due)\b",
 
             r"\b(?:sandbox|container|session|thread|conversation|batch|upload|workspace|vm|machine|browser)\b(?: \S{1,60})? (?:has |was |is |had )?already been (?:terminated|stopped|removed|destroyed|deleted|closed|shut down)\b",
