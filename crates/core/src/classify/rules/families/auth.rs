@@ -285,6 +285,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:allow|white|block|black|deny)-?list\w{0,2}\b~\b(?:ip|address|domain|origin)\b|\b(?:ip|address|domain|origin)(?:es|s)?\b~\b(?:not in|outside) (?:the |your |our )?(?:allow|white)-?list",
             r"\b(?:unusual|suspicious|abusive|fraudulent|automated|bot)(?:-like)? (?:activity|behaviou?r|login)\b",
             r"\babuse (?:detectors?|detected|prevention)\b",
+            r"\b(?:unsupported|restricted|prohibited|embargoed|sanctioned) (?:countr(?:y|ies)|regions?|territor(?:y|ies)|jurisdictions?)\b",
             r"\b(?:this|your|the) (?:\S{1,14} ){0,3}provider doesn't serve your (?:region|country)\b",
             r"\bonly (?:be )?used from (?:approved|allowed|specified|whitelisted)\b|\ballowed only from\b",
 

@@ -102,8 +102,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:you (?:do not|don't)|user) have access to (?:this|the) model\b",
             r"\bmodel access (?:is )?(?:denied(?:[.,;!]|$| for| by)|not granted|not enabled)",
             r"\bteam not allowed to access model|\bkey not allowed to access model",
-            r"\bmodel\b(?:[^.;]|\.\S){0,80}\bnot (?:included|available|enabled|allowed|accessible|supported) (?:in|for|on|with|to|by|under|at|when) (?:your|this|the|current|free|you|a|api|using)\b",
+            r"\bmodel\b(?:[^.;]|\.\S){0,80}\bnot (?:included|available|enabled|allowed|accessible|supported) (?:in|for|on|with|to|by|under|at|when) (?:(?:your|this|current|free|you|a|api|using)\b|the [^v])",
         ])
+        .not(&["This is not a chat model and thus not supported in the v1/chat/completions endpoint."])
         .example("Project `proj_1` does not have access to model `gpt-4.1`"),
     rule("model.unavailable", ModelUnavailable)
         .decisive()

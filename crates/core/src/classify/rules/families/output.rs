@@ -121,8 +121,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .code(&[
             "AI_TypeValidationError",
             "AI_NoObjectGeneratedError",
-            "InstructorRetryException",
-            "UnexpectedModelBehavior",
             "APIResponseValidationError",
         ])
         .not(&["subject must not be valid against schema {required:[messages]}"])
@@ -367,6 +365,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:response|answer|output|completion|content|reply|choices|message) (?:is|was|were|came back|came) (?:empty|blank|null|none|undefined)\b",
             r"\bgot (?:an )?(?:empty|blank|null|no) (?:response|answer|reply|content|output|completion)\b",
             r"\bno (?:content|choices|output|text|answer|completion|generations?|candidates) (?:in|from)\b",
+            r"\bno (?:\S{1,14} )?(?:data|block|part|field|payload)s? in (?:the |its )?(?:\S{1,12} )?(?:response|answer|reply|completion)\b",
             r"\binability to use a tool\b|\bfailure in the model's thought\b",
             r"\bunexpected (?:event|chunk|message|delta|block|state)\b~\b(?:order|type|before|after|without|event|received|index|state)\b",
             r"\breceived (?:\S{1,40} )(?:before|without|after) (?:a |an |the )?(?:\S{1,20} )?(?:message|block|start|event|stop)",

@@ -80,6 +80,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "invalid_field",
             "json_invalid",
         ])
+        .text(&[r"\bis (?:longer|larger) than (?:the )?chunk size\b"])
         .example(r#"{"error":{"code":"unsupported_parameter"}}"#),
     rule("request.parameter", InvalidRequest)
         .class()
@@ -97,7 +98,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:number|amount|count) of (?:\S{1,14} )?(?:tools|images|messages|files|functions|documents|stop sequences|inputs|items|choices|labels|candidates|parts) (?:\S{1,12} ){0,2}(?:exceeds?|is (?:greater|larger|more)|must|cannot)\b",
             r"\busage error\b",
             r"\bcodec can't encode\b",
-            r"\bis longer than (?:the )?chunk size\b|\bchunk size\b~\b(?:larger|smaller|greater|longer|increas\w{1,3})\b",
             r"\bunexpected (?:argument|option|flag|positional)\b",
 
             r"\btoo many (?:images|documents|files|tools|stop sequences|parts|inputs|attachments|pages|functions|labels|choices|examples|dimensions)\b",
@@ -108,6 +108,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:is|are) (?:a )?required(?: (?:parameter|field|property))?\b",
             r"\bfield required\b",
             r"\bextra inputs are not permitted\b",
+            r"\brequires? (?:\S{1,24} ){1,2}to be (?:enabled|disabled|set|specified|provided|present)\b",
             r"\bmust (?:be|have|contain|include|not|match|start|end|provide|specify|alternate|follow|enter|supply|pass|give|choose|select)\b",
             r"\bunexpected keyword argument\b",
             r"\b(?:does|do|is|are)(?: not|n't) (?:currently )?(?:support|supported|allowed|permitted|valid|accept)",
@@ -163,6 +164,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bpage (?:was )?not found\b",
             r"\b(?:path|route|resource|url|endpoint|operation|page|method)\b(?: \S{1,60})? (?:was |is )?(?:not found|does not exist|not allowed|not recognized)",
             r"\bmethod not (?:allowed|found|supported)\b",
+            r"\bnot supported (?:in|on|by|with|at) (?:the |this )?\S{0,3}v\d\w{0,6}/\S{2,60}",
             r"\bunknown (?:request url|endpoint|path|route|method)\b",
             r"\b(?:no route|no handler) (?:found|matched|for)\b",
             r"\bnot acceptable\b",

@@ -117,6 +117,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\bsandbox\b~(?:was not found|not found|is not running|no longer running|has been (?:killed|terminated|paused|shut down)|timed? ?out and)",
             r"\bcontainer (?:\S{1,70} )?is expired",
+            r"\b(?:sandbox|container|session|vm|machine|instance)\b~\breached (?:its |the )?end of (?:its )?life\b",
         ])
         .example("The sandbox is not running any more"),
     // What holds state expires otherwise than a login.

@@ -43,6 +43,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bdeadline(?: has| was)? ?(?:exceeded|elapsed|expired|passed|has elapsed)\b",
             r"\b(?:exceeded|reached|hit|after|due to|because of) (?:the |its |a )?(?:\S{1,16} )?(?:time limit|timeout|deadline|time-out)\b",
             r"\btook too long\b",
+            r"\b(?:idle|inactive) (?:for )?too long\b",
             r"\b(?:did not|didn't|no) (?:respond|response|reply|answer|complete|finish)(?:ed)? (?:in time|within|after \d)",
             r"\btime limit (?:exceeded|reached)",
             r"\baborted due to timeout\b",
