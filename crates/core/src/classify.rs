@@ -65,9 +65,6 @@ use user::Compiled;
 /// The rule's name where nothing matched.
 pub const NO_RULE: &str = "none";
 
-/// A demand that is shorter is a message: "temperature must be below 2".
-const MANUAL_BYTES_MIN: usize = 48;
-
 /// Turns evidence into failures.
 pub struct Classifier {
     user: Vec<Compiled>,
@@ -207,7 +204,6 @@ fn decide(
     let by_rule = by_rule
         .filter(|verdict| !(unreached && blames_server(verdict)))
         .filter(|verdict| !is_excuse(verdict, status))
-        .filter(|verdict| !is_manual(verdict, evidence, status, text))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
     let by_status = status.filter(|_| !is_answer || evidence.status.is_some()).and_then(status::meaning);
     let by_transport = evidence.transport.map(|transport| transport_meaning(transport, evidence.surface));
@@ -246,17 +242,6 @@ fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
         _ => false,
     };
     contradicts && verdict.precedence <= rule::precedence(Weight::Class, verdict.kind)
-}
-
-/// Whether a verdict rests on what something must be or does not support, in a text that names no failure: so
-/// speak manuals.
-fn is_manual(verdict: &Verdict, evidence: &Evidence<'_>, status: Option<u16>, text: &Text) -> bool {
-    verdict.kind == FailureKind::InvalidRequest
-        && verdict.precedence <= rule::precedence(Weight::Class, FailureKind::InvalidRequest)
-        && evidence.surface == Surface::Text
-        && status.is_none()
-        && text.lower.len() >= MANUAL_BYTES_MIN
-        && !surface::names_failure(&text.lower)
 }
 
 /// Rate limit or quota, by the wait that was stated.

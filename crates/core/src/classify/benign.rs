@@ -54,7 +54,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.passed_test",
-        r"^\s*(?:test \S+ \.\.\. ok|test result: ok\b.*|ok\s+\d*\s*-?\s.*|--- PASS: .*|PASS(?:ED)?[:\s].*|\S+ PASSED.*|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
+        r"^\s*(?:test \S+ \.\.\. ok|test result: ok\b.*|ok\s+\d*\s*-?\s.*|--- PASS: .*|(?-i:PASS(?:ED)?[:\s].*|\S+ PASSED.*)|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
         "test gateway::retries_on_429 ... ok",
     ),
     benign(
@@ -235,7 +235,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.first_person",
-        r"^\s*(?:hi|hello|hey)?,?\s*(?:i|i'm|i am|we) (?:sense|think|thought|noticed|see|saw|get|got|am getting|keep|tried|have|wonder|believe|guess|suspect|was|were|hit|want|added|fixed|changed|implemented|updated)\b.*",
+        r"^\s*(?:hi|hello|hey)?,?\s*(?:(?:i|i'm|i am) (?:sense|think|thought|noticed|see|saw|get|got|am getting|keep|tried|have|wonder|believe|guess|suspect|was|were|hit|want|added|fixed|changed|implemented|updated)|we (?:sense|think|thought|noticed|see|saw|keep|tried|wonder|believe|guess|suspect|hit|want|added|fixed|changed|implemented|updated))\b.*",
         "I think my rate limit exceeded because of the loop",
     ),
     benign(
@@ -342,7 +342,7 @@ pub const BENIGN: &[Benign] = &[
     // What a reference says of an error: its name, and when it is raised.
     benign(
         "benign.reference",
-        r"^\s*(?:[-*] )?(?:an? |the )?[`'\x22]?[\w.:]*(?:error|exception|failure|timeout)s?[`'\x22]?(?: \(\d{3}\))?(?: errors?| exceptions?| class| status| codes?| responses?| messages?)?(?: ?[:-])? (?:indicates?|means|signals|represents|denotes|occurs?|happens?|(?:is |are |gets? )?(?:raised|thrown|returned|emitted|sent|used)) (?:that|when|if|whenever|by|an? |the |your |you|in case|for)\b[^{]*$",
+        r"^\s*(?:[-*] )?(?:an? |the )?[`'\x22]?[\w.:]*(?:error|exception|failure|timeout)s?[`'\x22]?(?: \(\d{3}\))?(?: errors?| exceptions?| class| status| codes?| responses?| messages?)?(?: ?[:-])? (?:(?:indicates?|means|signals|represents|denotes) (?:that|an?|the|your|you)|(?:occurs?|happens?|(?:is |are |gets? )?(?:raised|thrown|returned|emitted)) (?:when|if|whenever|in case))\b[^{]*$",
         "An AcmeRateLimitError indicates that you have hit your limit",
     ),
     benign(

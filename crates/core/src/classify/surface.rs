@@ -52,9 +52,6 @@ const FAILING: &[&str] = &[
     "overflow",
 ];
 
-/// More that a text says of a request that failed.
-const REFUSING: &[&str] = &["bad ", "illegal", "reject", "unknown", "unrecognized", "unsupported", "http", "{", "verify"];
-
 /// What ends a streamed answer that is whole.
 const TERMINAL: &[&str] = &[
     "[done]",
@@ -138,11 +135,6 @@ pub(super) fn meaning(evidence: &Evidence<'_>, lower: &[u8]) -> Option<(FailureK
         Surface::Process => Some((FailureKind::ProcessDied, "surface.process")),
         Surface::Http | Surface::Text => None,
     }
-}
-
-/// Whether a text has any word of a failure.
-pub(super) fn names_failure(lower: &[u8]) -> bool {
-    FAILING.iter().chain(REFUSING).any(|word| memchr::memmem::find(lower, word.as_bytes()).is_some())
 }
 
 /// Whether the last words of a process report a success, whatever failed before.

@@ -27,6 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[
             r"previous response with id ['`]?[\w-]{1,80}['`]? not found",
             r"\b(?:invalid|unknown|expired|unrecognized) ['\x22`]?previous[_ ]response[_ ]id\b",
+            r"\bprevious response (?:is |was |has )?(?:unavailable|not available|gone|expired|missing|no longer)\b",
         ])
         .example("Previous response with id 'resp_1' not found."),
     rule("openai.no_such_thing", StateLost)

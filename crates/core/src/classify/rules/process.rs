@@ -236,7 +236,6 @@ pub(super) const RULES: &[Rule] = &[
             r"\bfailed to start\b",
             r"\bexit [1-9]\d{0,2}\b",
             r"\bexiterror\b",
-            r"\bterminated$",
             r"\bterminated by\b",
 
             r"\bentered fatal state\b",

@@ -194,7 +194,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b& read (?:username|password)\b",
             r"\bterminal prompts disabled\b",
             r"\b(?:host key|publickey|password) (?:verification|authentication) failed\b",
-            r"\b(?:invalid|incorrect|wrong|missing|expired|revoked|malformed|bad|no|unauthorized|disabled|inactive|empty|unknown|leaked)\b (?:\S{1,24} ){0,3}(?:api[-_ ]?keys?|access[-_ ]?keys?|access[-_ ]tokens?|auth(?:entication)? tokens?|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization(?: header)?|security token|authentication|id token|personal access token|secret key|login)\b",
+            r"\b(?:invalid|incorrect|wrong|missing|expired|revoked|malformed|bad|no|unauthorized|disabled|inactive|empty|unknown|leaked)\b (?:\S{1,24} ){0,3}(?:api[-_ ]?keys?|api[-_ ]?tokens?|access[-_ ]?keys?|access[-_ ]tokens?|auth(?:entication)? tokens?|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization(?: header)?|security token|authentication|id token|personal access token|secret key|login)\b",
             r"\b(?:api[-_ ]?key|access[-_ ]?key|access token|auth token|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization header|security token|authentication token|refresh token|session token|session cookie|secret key|api token)s?\b~\b(?:not valid|invalid|expired|missing|not found|required|incorrect|disabled|revoked|not provided|not set|is wrong|malformed|not configured|not authorized|may be expired|does not exist|is not allowed|leaked|blocked|rejected|not recognized)\b",
             r"\b(?:provide|set|pass|supply|specify|enter|add|configure|check|specified|include)\b~(?:\bapi[-_ ]?key\b|_api_key\b|\bauth token\b|\bauthorization header\b)",
             r"\b& (?:load|find|resolve|locate|obtain|get|refresh|validate|verify|automatically determine) (?:(?:the|your|default|any|valid|a) ){0,2}(?:credentials?|access token|oauth token|auth token|api key|token|jwt)\b",
@@ -250,6 +250,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\berror authenticating\b",
 
             r"\bunauthori[sz]ed\b",
+            r"\bunauthenticated\b",
             r"\bauthentication (?:failed|required|error|fails|failure|is required|was unsuccessful|unsuccessful|with)",
             r"\b(?:auth|authorization|login|sign-in) (?:failed|required|error|fails|failure)\b",
             r"\b(?:access|permission) (?:was |is |has been )?denied\b",
@@ -273,8 +274,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\b(?:account|organi[sz]ation|user|project|workspace|team|api key|key|tenant)\b(?:(?: \S{1,40}){0,3} (?:has been|is|was|have been))? (?:deactivated|suspended|disabled|banned|locked|terminated|blocked|revoked|deleted|restricted)\b",
             r"\bmust be verified\b",
+            r"\baccess (?:was |has been |is )?terminated\b",
             r"\b(?:phone|email|identity|age|organization) verification (?:is )?(?:required|needed)",
             r"\b(?:accept|agree to) (?:the |our )?(?:\S{1,20} )?(?:terms|license|agreement)",
+            r"\bnot (?:yet )?(?:agreed to|accepted) (?:\S{1,20} ){0,3}(?:terms|license|agreement|conditions)\b",
         ])
         .not(&["Your account org-1 is suspended due to insufficient balance, please recharge"])
         .example("This organization has been disabled."),

@@ -94,6 +94,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno quota\b",
 
             r"\bout of (?:call|request|token|api) volume\b",
+            r"\bquota (?:for|of) (?:\S{1,16} ){1,4}(?:is|was|has been) (?:reached|exceeded|exhausted|used up)\b",
             r"\bquota (?:will be|is) (?:replenished|renewed|refilled)\b",
 
             "exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
@@ -182,6 +183,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:only|up to|at most|maximum of|limited to|limit of|allows|allowed) (?:\S{1,12} ){0,2}\d{1,7} (?:\S{1,14} ){1,3}?(?:per|a|each|every) (?:day|week|month)\b",
             r"\btry again tomorrow\b",
             r"\b(?:rpd|tpd)\)",
+            r"\blimit_(?:rpd|tpd)\b",
             r"\b(?:requests|tokens|calls|messages|queries)[-_ ]per[-_ ](?:day|week|month)\b",
             r"per(?:day|month|week)(?:per|_|-|\b)",
         ])

@@ -80,6 +80,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bplease (?:slow|cool) (?:it )?down\b|\bslow (?:it )?down(?:[.!\x22]|$| your| and (?:try|retry))",
 
             r"\breset(?:s)? hourly\b",
+            r"\brate_limit_(?:\w{1,20}_)?(?:qps|qpm|rpm|tpm|exceeded|reached|hit)\b",
+            r"\balready \d{1,5} (?:active|running|concurrent|open|pending) (?:runs?|jobs?|sessions?|requests?|tasks?|streams?)\b",
             r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)",
             r"\b(?:concurrency|parallelism)\b[^.;]{0,30}\b(?:exceeded|reached|hit|too high|surpassed)\b",
             r"\b(?:reduce|lower|decrease) (?:the |your )?(?:concurrency|parallelism)\b",

@@ -77,6 +77,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bagainst (?:our|the|community) (?:community )?(?:standards|guidelines|rules)\b",
 
             r"\bcontent is sensitive\b",
+            r"\bconsidered (?:as |to be )?high[- ]risk\b",
             r"\b(?:prompt|jailbreak) (?:attack|injection)s?\b~\b(?:detected|blocked|found|identified)\b",
             r"\bjailbreak (?:attempt|detected|risk)\b",
             r"\b(?:blocked|banned|forbidden|prohibited|sensitive|bad|filtered) (?:words?|terms?|keywords?|phrases?|topics?)\b~\b(?:detected|found|in|contain\w{0,3})\b",

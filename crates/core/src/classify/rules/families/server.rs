@@ -13,6 +13,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bprediction (?:interrupted|failed)\b",
             r"\bserver encountered\b",
             r"\binternal failure\b",
+            r"\bsystem error (?:has |was )?(?:occurr?ed|happened)\b",
             r"\bupstream (?:had an |has an )?(?:issue|problem)\b",
             r"\bresponse status code does not indicate success: 5\d\d",
             r"\binternal (?:server )?error\b",

@@ -98,7 +98,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot registered (?:for|in|with) project\b",
             r"\bserver not initialized\b",
             r"\bsession (?:has |was )?(?:expired or (?:was|has|been|does|did|never|not|is not|invalid|deleted)|terminated|been (?:terminated|deleted|closed))",
-            r"\b(?:encrypted|thinking) content\b~\bcould not be (?:verified|decrypted)",
+            r"\b(?:encrypted|thinking) content\b(?: for item \S{1,90})?~\bcould not be (?:verified|decrypted)",
             r"\bno tabs? with id\b|\btarget (?:page|closed)\b~\bclosed",
         ])
         .not(&[
@@ -115,7 +115,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\b(?:container|sandbox|session|workspace|environment|vm|instance|kernel)\b~\b(?:was|has been|is|got|been) (?:recycled|reclaimed|reaped|garbage[- ]collected|evicted|torn down|hibernated)\b",
 
-            r"\bsandbox\b~(?:was not found|not found|is not running|no longer running|has been (?:killed|terminated|paused|shut down)|timed? ?out and)",
+            r"\bsandbox\b~(?:was not found|not found|is not running|is (?:probably|likely|apparently) not running|no longer running|has been (?:killed|terminated|paused|shut down)|timed? ?out and)",
             r"\bcontainer (?:\S{1,70} )?is expired",
             r"\b(?:sandbox|container|session|vm|machine|instance)\b~\breached (?:its |the )?end of (?:its )?life\b",
         ])

@@ -69,6 +69,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:error|failed|failure|interrupted|lost|disconnected) (?:while |during |in |reading )(?:the )?(?:streaming|stream|sse)\b",
             r"\bstreaming (?:error|failed|interrupted|response failed)\b",
             r"\bstream_?(?:error|interrupted|closed)\b",
+            // All that `fetch` of Node says of a body that broke off.
+            r"\bterminated$",
         ])
         .not(&["stream disconnected before completion: Rate limit reached for gpt-5"])
         .example("The stream was disconnected."),
