@@ -8,8 +8,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.words", ServerError)
         .class()
         .text(&[
-            r"\berror (?:in|while|during|when) (?:processing|generating|handling|serving|executing|inference)\b",
-            r"\bexception (?:has )?occurred (?:while|when|during) (?:processing|handling|executing|serving)\b",
+            // With a colon it would only be around what follows.
+            r"\berror occurred (?:while|when|during) processing (?:your |the |this )?request(?:\.|$| \()",
             r"\bprediction (?:interrupted|failed)\b",
             r"\bserver encountered\b",
             r"\binternal failure\b",
@@ -22,13 +22,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bserver (?:had|experienced|encountered) an (?:error|unexpected)\b",
             r"\b(?:an )?unexpected (?:error|condition|failure) (?:occurred|was encountered|during|happened|on)\b",
             r"\bsystem encountered an unexpected error\b",
-            r"\bsomething went wrong\b",
             r"\bupstream (?:request |server |service |provider )?(?:failed|error|unavailable|failure|returned)\b",
             r"\bno healthy upstream\b",
             r"\btemporarily unavailable\b",
             r"\bserver (?:is )?(?:currently )?(?:unavailable|down|error)\b",
             r"\binvalid response (?:was )?(?:received )?from (?:an |the )?upstream\b",
-            r"\berror occurred (?:while|when|during) process",
             r"\b(?:we're|we are) (?:currently )?(?:experiencing|having)\b",
             r"\b(?:unhandled|uncaught) (?:server )?exception in\b",
             r"\binference (?:error|failed|failure)\b",
@@ -147,6 +145,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
             r"\bmaintenance (?:mode|window|in progress|break)\b",
+            r"\bsomething went wrong\b",
+            r"\berror occurred (?:while|when|during) process",
+            r"\berror (?:in|while|during|when) (?:processing|generating|handling|serving|executing|inference)\b",
+            r"\bexception (?:has )?occurred (?:while|when|during) (?:processing|handling|executing|serving)\b",
             r"\bworker crashed on the server\b",
 
             r"\b(?:our|the) (?:backend|servers?|systems?|service|infrastructure)\b~\b(?:broke|failed|error|problem|issue|down|trouble|crashed)\b",
