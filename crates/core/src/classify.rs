@@ -203,8 +203,10 @@ fn decide(
     };
     let by_surface = || surface::meaning(evidence, &text.lower);
     let by_rule = by_rule
-        // What to check is told of many a failure; the caller saw which one it was.
-        .filter(|verdict| verdict.precedence > rule::ADVICE_MAX || by_surface().is_none())
+        // What to check, and that something failed, is told of many a failure; the caller saw which one it was.
+        .filter(|verdict| {
+            verdict.precedence > rule::ADVICE_MAX && verdict.rule != rules::VAGUE || by_surface().is_none()
+        })
         .filter(|verdict| !(unreached && blames_server(verdict)))
         .filter(|verdict| !is_excuse(verdict, status))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));

@@ -20,9 +20,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bbad gateway\b",
             r"\bservice (?:is )?(?:currently |temporarily )?unavailable\b",
             r"\bserver (?:had|experienced|encountered) an (?:error|unexpected)\b",
-            r"\b(?:an )?unexpected (?:error|condition|failure) (?:occurred|was encountered|during|happened|on)\b",
             r"\bsystem encountered an unexpected error\b",
-            r"\bupstream (?:request |server |service |provider )?(?:failed|error|unavailable|failure|returned)\b",
             r"\bno healthy upstream\b",
             r"\btemporarily unavailable\b",
             r"\bserver (?:is )?(?:currently )?(?:unavailable|down|error)\b",
@@ -95,6 +93,50 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["{\"type\":\"server_error\",\"message\":\"That model is currently overloaded\"}"])
         .example(r#"{"error":{"type":"server_error"}}"#),
+    rule("server.general", ServerError)
+        .hint()
+        .text(&[
+            r"\b(?:apis?|servers?|services?|site|platform|backend|gateway|provider|endpoint|systems?|proxy|upstream|cluster|openai|anthropic|claude|gemini|chatgpt|copilot|openrouter) (?:is|are|was|were|appears? to be|seems? to be|may be|might be) (?:currently |temporarily |completely |all )?(?:down|offline|not working|unavailable)\b",
+            r"\b(?:on|at|from) (?:the |its |their )?(?:provider|server|upstream|vendor|service|api|backend|openai|anthropic|google|microsoft)(?:'s)? (?:side|end)\b",
+            r"\b(?:didn't|did not|doesn't|does not) work (?:on|at) (?:our|the)\b",
+            r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
+
+
+            r"\berror (?:has )?occurred (?:on|in|at) (?:the |our )?(?:server|service|backend|provider)\b",
+            r"\b5xx (?:from|error|response|status)",
+
+            r"\bcould not be reached by (?:our|the)\b",
+            r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",
+            r"\b& (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
+
+            r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
+            r"\bmaintenance (?:mode|window|in progress|break)\b",
+            r"\b(?:an )?unexpected (?:error|condition|failure) (?:occurred|was encountered|during|happened|on)\b",
+            r"\bupstream (?:request |server |service |provider )?(?:failed|error|unavailable|failure|returned)\b",
+            r"\bsomething went wrong\b",
+            r"\berror occurred (?:while|when|during) process",
+            r"\berror (?:in|while|during|when) (?:processing|generating|handling|serving|executing|inference)\b",
+            r"\bexception (?:has )?occurred (?:while|when|during) (?:processing|handling|executing|serving)\b",
+            r"\bworker crashed on the server\b",
+
+            r"\b(?:our|the) (?:backend|servers?|systems?|service|infrastructure)\b~\b(?:broke|failed|error|problem|issue|down|trouble|crashed)\b",
+            r"\bin our (?:backend|servers?|systems?|service|infrastructure)\b",
+            r"\bunexpected (?:\S{1,14} )?(?:in|from) (?:the |our )?(?:\S{1,14} )?(?:server|service|worker|backend|upstream|engine)\b",
+
+            r"\bon our (?:side|end|servers?)\b",
+            r"\b(?:we|server|service|system|api|provider|upstream|backend) (?:have |has |is |are |were |was )?(?:encountered|experienced|experiencing|having|hit|hitting) (?:a |an |some )?(?:\S{1,14} ){0,2}(?:problems?|issues?|errors?|difficulties|outage|failure|exception)\b",
+            r"\btechnical (?:difficulties|issues?|problems?)\b",
+            r"\b(?:service|provider|server|api|partial|major|ongoing) (?:outage|disruption|incident|degradation)\b",
+            r"\bserver[- ]side (?:error|issue|problem|failure)\b",
+            r"\b(?:server|service|upstream|backend|gateway|provider) (?:failure|fault|problem|malfunction|failed|unavailable|is down|was down|went down|is not responding)\b",
+            r"\b(?:server|service|backend|gateway) error\b",
+            r"\binternal (?:exception|fault|problem|issue|processing error|service error)\b",
+            r"\bunexpected server\b",
+            r"\bunhandled (?:error|exception) (?:in|on|at|from) (?:the )?(?:server|service|provider|upstream|backend)\b",
+            r"\bnot available at (?:the|this) moment\b",
+            r"\bcurrently (?:unavailable|down|offline)\b",
+        ])
+        .example("Sorry, there was a problem on our side"),
     // That something failed, and nothing about what: in a text without a status nobody can tell whose fault it was.
     rule("server.vague", ServerError)
         .hint()
@@ -102,6 +144,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\bprovider returned error\b",
             r"\bgeneral error\b",
+            r"\b(?:provider|upstream) error\b",
             r"\b(?:terminated|stopped|ended|failed|aborted) (?:due to|because of|with|on|after) (?:an |a |some )?(?:\S{1,14} )?error\b",
             r"\b& generate\b",
             r"\bgone wrong\b",
@@ -127,47 +170,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:provider|upstream|backend|server|service|gateway) (?:has )?(?:returned|responded with|reported|sent|threw|raised) (?:an? )?(?:\S{1,12} )?(?:errors?|failure|exception|5xx)\b",
         ])
         .example("The request failed"),
-    rule("server.general", ServerError)
-        .hint()
-        .text(&[
-            r"\b(?:apis?|servers?|services?|site|platform|backend|gateway|provider|endpoint|systems?|proxy|upstream|cluster|openai|anthropic|claude|gemini|chatgpt|copilot|openrouter) (?:is|are|was|were|appears? to be|seems? to be|may be|might be) (?:currently |temporarily |completely |all )?(?:down|offline|not working|unavailable)\b",
-            r"\b(?:on|at|from) (?:the |its |their )?(?:provider|server|upstream|vendor|service|api|backend|openai|anthropic|google|microsoft)(?:'s)? (?:side|end)\b",
-            r"\b(?:didn't|did not|doesn't|does not) work (?:on|at) (?:our|the)\b",
-            r"\bfailed to (?:stream|produce) (?:a |the |an |your |any )?(?:completion|chat completion|response|answer|reply)\b",
-
-
-            r"\berror (?:has )?occurred (?:on|in|at) (?:the |our )?(?:server|service|backend|provider)\b",
-            r"\b5xx (?:from|error|response|status)",
-
-            r"\bcould not be reached by (?:our|the)\b",
-            r"\bllama_decode (?:returned|failed)|\bllama_decode: failed to decode\b",
-            r"\b& (?:create|start|run) (?:a |the |your )?(?:prediction|inference|completion|generation)\b",
-
-            r"\b(?:scheduled|planned|emergency|ongoing|routine) maintenance\b",
-            r"\bmaintenance (?:mode|window|in progress|break)\b",
-            r"\bsomething went wrong\b",
-            r"\berror occurred (?:while|when|during) process",
-            r"\berror (?:in|while|during|when) (?:processing|generating|handling|serving|executing|inference)\b",
-            r"\bexception (?:has )?occurred (?:while|when|during) (?:processing|handling|executing|serving)\b",
-            r"\bworker crashed on the server\b",
-
-            r"\b(?:our|the) (?:backend|servers?|systems?|service|infrastructure)\b~\b(?:broke|failed|error|problem|issue|down|trouble|crashed)\b",
-            r"\bin our (?:backend|servers?|systems?|service|infrastructure)\b",
-            r"\bunexpected (?:\S{1,14} )?(?:in|from) (?:the |our )?(?:\S{1,14} )?(?:server|service|worker|backend|upstream|engine)\b",
-
-            r"\bon our (?:side|end|servers?)\b",
-            r"\b(?:we|server|service|system|api|provider|upstream|backend) (?:have |has |is |are |were |was )?(?:encountered|experienced|experiencing|having|hit|hitting) (?:a |an |some )?(?:\S{1,14} ){0,2}(?:problems?|issues?|errors?|difficulties|outage|failure|exception)\b",
-            r"\btechnical (?:difficulties|issues?|problems?)\b",
-            r"\b(?:service|provider|server|api|partial|major|ongoing) (?:outage|disruption|incident|degradation)\b",
-            r"\bserver[- ]side (?:error|issue|problem|failure)\b",
-            r"\b(?:server|service|upstream|backend|gateway|provider) (?:failure|fault|problem|malfunction|failed|unavailable|is down|was down|went down|is not responding|error)\b",
-            r"\binternal (?:exception|fault|problem|issue|processing error|service error)\b",
-            r"\bunexpected server\b",
-            r"\bunhandled (?:error|exception) (?:in|on|at|from) (?:the )?(?:server|service|provider|upstream|backend)\b",
-            r"\bnot available at (?:the|this) moment\b",
-            r"\bcurrently (?:unavailable|down|offline)\b",
-        ])
-        .example("Sorry, there was a problem on our side"),
     rule("server.console", ServerError)
         .decisive()
         .text(&[
