@@ -131,7 +131,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bafter waiting\b",
             r"\btimedout\b",
 
-            r"\b(?:not|never|n't|failed to|failure to|unable to|could not|cannot|nothing) (?:\S{1,14} ){0,2}(?:start|started|starting|respond|responded|responding|complete|completed|finish|finished|ready|become|answer|answered|connect|connected|reply|return|returned|received|acknowledge|establish|established|available|healthy|happen|happened)\b(?: \S{1,20}){0,2}? (?:within|in time|after \d|in \d)",
+            r"\b(?:not|never|n't|failed to|failure to|unable to|could not|cannot|nothing) (?:\S{1,14} ){0,2}(?:start|started|starting|respond|responded|responding|complete|completed|finish|finished|ready|become|answer|answered|connect|connected|reply|return|returned|received|acknowledge|establish|established|available|healthy|happen|happened)\b(?:(?: \S{1,20}){0,2}? (?:within|in time|after \d)| in \d)",
             r"\b(?:due to|because of|on|by) (?:the |a |an )?(?:\S{1,30} ){0,4}time-?out\b",
             r"\block wait timeout\b",
             r"\bmax(?:imum)? (?:execution|run|wait|processing|call|session) ?(?:time|duration)\b",
