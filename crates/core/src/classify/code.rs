@@ -64,6 +64,9 @@ impl Codes {
     fn find_inside(&self, shown: &[u8], letters: &[u8], mut report: impl FnMut(u16, bool)) {
         let mut ends = [0; PARTS_MAX + 1];
         let Some(parts) = part_ends(shown, &mut ends) else { return };
+        if LOCAL_NAMES.contains(&letters) {
+            return;
+        }
         for len in (1..parts).rev() {
             for start in 0..=parts - len {
                 let part = &letters[ends[start]..ends[start + len]];
@@ -82,6 +85,10 @@ impl Codes {
 
 /// Codes that say something else with other parts around them: any limit can be exceeded.
 const VAGUE_PARTS: &[&[u8]] = &[b"limitexceeded"];
+
+/// Exceptions of languages that are about something local, whatever code their names hold.
+const LOCAL_NAMES: &[&[u8]] =
+    &[b"filenotfounderror", b"filenotfoundexception", b"modulenotfounderror", b"classnotfoundexception"];
 
 /// Where the parts of a word end, counted in its letters and digits, after a zero; how many there are, unless they
 /// are too many.
@@ -291,6 +298,7 @@ mod tests {
         assert!(!finds("tokens", r#"{"finish_reason":"MAX_TOKENS"}"#));
         assert!(!finds("limitExceeded", r#"{"code":"CHARACTER_LIMIT_EXCEEDED"}"#));
         assert!(!finds("rate_limit_exceeded", r#"{"name_of_setting":"on_rate_limit_exceeded"}"#));
+        assert!(!finds("file_not_found", "Error: FileNotFoundError: [Errno 2] No such file"));
         let long = ["A_"; 20].concat() + "TIMEOUT";
         assert!(!finds("timeout", &format!(r#"{{"code":"{long}"}}"#)));
     }
