@@ -201,7 +201,12 @@ fn decide(
         verdict.kind == FailureKind::ServerError
             && verdict.precedence <= rule::precedence(Weight::Hint, FailureKind::ServerError)
     };
+    let by_surface = || surface::meaning(evidence, &text.lower);
     let by_rule = by_rule
+        // What to check, and that something failed, is told of many a failure; the caller saw which one it was.
+        .filter(|verdict| {
+            verdict.precedence > rule::ADVICE_MAX && verdict.rule != rules::VAGUE || by_surface().is_none()
+        })
         .filter(|verdict| !(unreached && blames_server(verdict)))
         .filter(|verdict| !is_excuse(verdict, status))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
@@ -224,8 +229,7 @@ fn decide(
         .chain(others)
         .reduce(|best, next| if next.precedence > best.precedence { next } else { best })
         .unwrap_or_else(|| {
-            let by_surface = surface::meaning(evidence, &text.lower);
-            let (kind, rule) = by_surface.unwrap_or((FailureKind::Unknown, benign.unwrap_or(NO_RULE)));
+            let (kind, rule) = by_surface().unwrap_or((FailureKind::Unknown, benign.unwrap_or(NO_RULE)));
             Verdict { kind, rule: Cow::Borrowed(rule), precedence: 0, window: false }
         })
 }

@@ -54,7 +54,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.passed_test",
-        r"^\s*(?:test \S+ \.\.\. ok|test result: ok\b.*|ok\s+\d*\s*-?\s.*|--- PASS: .*|PASS(?:ED)?[:\s].*|\S+ PASSED.*|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
+        r"^\s*(?:test \S+ \.\.\. ok|test result: ok\b.*|ok\s+\d*\s*-?\s.*|--- PASS: .*|(?-i:PASS(?:ED)?[:\s].*|\S+ PASSED.*)|(?:✓|✔|√) .*|\S+::\S+ PASSED.*|=+ \d+ passed.*|tests?:? +\d+ passed.*|\d+ passing.*)\s*(?:\[.*|\(.*)?$",
         "test gateway::retries_on_429 ... ok",
     ),
     benign(
@@ -100,7 +100,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.fact_sheet",
-        r"^\s*(?:(?:rate limits|limits|pricing|context window)\b[^:{]{0,20}: [^{]*|usage limits?: [^{]*|authentication: (?:pass|use|send|set|add|include)\b[^{]*)$",
+        r"^\s*(?:(?:rate limits|limits|pricing|context window)(?: size| length| \([^)]*\))?: [^{]*|usage limits?: [^{]*|authentication: (?:pass|use|send|set|add|include)\b[^{]*)$",
         "Rate limits: 50 requests per minute on the free tier",
     ),
     benign(
@@ -235,12 +235,12 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.first_person",
-        r"^\s*(?:hi|hello|hey)?,?\s*(?:i|i'm|i am|we) (?:sense|think|thought|noticed|see|saw|get|got|am getting|keep|tried|have|wonder|believe|guess|suspect|was|were|hit|want|added|fixed|changed|implemented|updated)\b.*",
+        r"^\s*(?:hi|hello|hey)?,?\s*(?:(?:i|i'm|i am) (?:sense|think|thought|noticed|see|saw|get|got|am getting|keep|tried|have|wonder|believe|guess|suspect|was|were|hit|want|added|fixed|changed|implemented|updated)|we (?:sense|think|thought|noticed|see|saw|keep|tried|wonder|believe|guess|suspect|hit|want|added|fixed|changed|implemented|updated))\b.*",
         "I think my rate limit exceeded because of the loop",
     ),
     benign(
         "benign.advice",
-        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note[:,]|tip:|not an? (?:\w+ ){0,2}(?:issue|problem|error|failure)\b|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|might|will)\b|we (?:should|could|can|now|also) (?:retry|handle|map|treat|use|add|see|back|catch)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|(?:classify|treat|map|convert|detect|propagate|rename|document|refactor|introduce|implement|bump|surface) [a-z`]|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
+        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note[:,]|tip:|not an? (?:\w+ ){0,2}(?:issue|problem|error|failure)\b|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|might|will)\b|we (?:should|could|can|now|also) (?:retry|handle|map|treat|use|add|see|back|catch)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|updated\b|updates\b|changed\b|changes\b|refactored\b|introduced\b|reworked\b|(?:classify|treat|map|convert|detect|propagate|rename|document|refactor|introduce|implement|bump|surface) [a-z`]|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
         "If you see 429 Too Many Requests, lower your request rate.",
     ),
     benign(
@@ -338,6 +338,27 @@ pub const BENIGN: &[Benign] = &[
         "benign.explained",
         r"^[^{]*\b(?:(?:may|might|can|could|will) be (?:returned|thrown|raised|sent|triggered) (?:if|when|by|because)|this (?:error message|status code|condition|response code|code) (?:indicates|means|typically|usually|may|can|is returned)|(?:can|may|might) become (?:temporarily )?(?:overloaded|unavailable|slow)|now (?:automatically |also )?(?:retr(?:y|ies)|backs? off|falls? back|handles?) (?:when|on|if)|returns? [45]\d\d\. [a-z])\b[^{]*$",
         "429 Too Many Requests: this status code may be returned if the quota for the API has been exceeded.",
+    ),
+    // What a reference says of an error: its name, and when it is raised.
+    benign(
+        "benign.reference",
+        r"^\s*(?:[-*] )?(?:an? |the )?[`'\x22]?[\w.:]*(?:error|exception|failure|timeout)s?[`'\x22]?(?: \(\d{3}\))?(?: errors?| exceptions?| class| status| codes?| responses?| messages?)?(?: ?[:-])? (?:(?:indicates?|means|signals|represents|denotes) (?:that|an?|the|your|you)|(?:occurs?|happens?|(?:is |are |gets? )?(?:raised|thrown|returned|emitted)) (?:when|if|whenever|in case))\b[^{]*$",
+        "An AcmeRateLimitError indicates that you have hit your limit",
+    ),
+    benign(
+        "benign.when_raised",
+        r"^[^{]{0,200}\b(?:is|are|will be|gets?) (?:only |always |also |then )?(?:returned|raised|thrown|emitted) (?:when|if|whenever|in case)\b[^{]*$",
+        "Errors: `ErrNoCredits` is returned if the account has no credits left.",
+    ),
+    benign(
+        "benign.causes_in_general",
+        r"^[^{]{0,120}\b(?:common|typical|usual|most (?:common|likely|frequent)) (?:causes?|reasons?)(?: of \S+(?: \S+){0,4}| for \S+(?: \S+){0,4})? (?:include|includes|are|is)\b[^{]*$|^[^{]{0,200}\bsolution: (?:retry|check|ensure|pace|contact|make|wait|verify|reduce|use|set|see|read|upgrade)\b[^{]*$",
+        "Common causes include an expired key, a rate limit or a network outage.",
+    ),
+    benign(
+        "benign.what_is_retried",
+        r"^\s*(?:by default,? |note that )?(?:the|our|this|all|both|each|every|an?) (?:[\w-]+ ){0,3}(?:client|sdk|library|package|framework|middleware|agent|proxy|gateway|wrapper|transport|clients|sdks|libraries) (?:will |can |also |only |always )*(?:automatically )?(?:retr(?:y|ies)|re-?sends?|reconnects?|backs? off)\b[^{]*$|^\s*by default\b[^:{]*$",
+        "The client will automatically retry connection errors, 408 Request Timeout and 429 Rate Limit.",
     ),
     benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),
 ];

@@ -9,6 +9,11 @@ use super::text::Text;
 
 /// Shorter and longer words are no codes.
 const WORD_BYTES: Range<usize> = 3..65;
+/// Codes of more parts are not taken apart.
+const PARTS_MAX: usize = 8;
+/// Codes of one part that say the same with other parts around them: `LLM_TIMEOUT`.
+const TELLING_PARTS: &[&[u8]] =
+    &[b"timeout", b"overloaded", b"unauthorized", b"unauthenticated", b"cancelled", b"canceled"];
 
 /// Every known code, by the hash of its letters and digits.
 #[derive(Default)]
@@ -42,13 +47,67 @@ impl Codes {
         let mut buffer = [0; WORD_BYTES.end];
         let hyphened = word.contains(&b'-');
         let letters = if shaped || hyphened { without_joints(word, &mut buffer) } else { word };
-        let Some(codes) = self.by_hash.get(&hash(letters)) else { return };
+        let Some(codes) = self.by_hash.get(&hash(letters)) else {
+            if shaped && is_code_field(&text.lower[..span.start]) {
+                self.find_inside(&text.shown[span.clone()], letters, report);
+            }
+            return;
+        };
         // With hyphens it may be an ordinary compound: "rate-limit".
         let shaped = shaped && !hyphened;
         for code in codes.iter().filter(|code| *code.letters == *letters) {
             report(code.rule, shaped && code.anywhere);
         }
     }
+
+    /// Calls `report` with every rule whose code is the longest part of a word that is one: everybody puts a name
+    /// before the codes that all share, `LLM_RATE_LIMIT_EXCEEDED`, or an end behind them.
+    fn find_inside(&self, shown: &[u8], letters: &[u8], mut report: impl FnMut(u16, bool)) {
+        let mut ends = [0; PARTS_MAX + 1];
+        let Some(parts) = part_ends(shown, &mut ends) else { return };
+        if LOCAL_NAMES.contains(&letters) {
+            return;
+        }
+        for len in (1..parts).rev() {
+            for start in 0..=parts - len {
+                let part = &letters[ends[start]..ends[start + len]];
+                if len == 1 && !TELLING_PARTS.contains(&part) || VAGUE_PARTS.contains(&part) {
+                    continue;
+                }
+                let Some(codes) = self.by_hash.get(&hash(part)) else { continue };
+                let mut codes = codes.iter().filter(|code| *code.letters == *part).peekable();
+                if codes.peek().is_some() {
+                    return codes.for_each(|code| report(code.rule, false));
+                }
+            }
+        }
+    }
+}
+
+/// Codes that say something else with other parts around them: any limit can be exceeded.
+const VAGUE_PARTS: &[&[u8]] = &[b"limitexceeded"];
+
+/// Exceptions of languages that are about something local, whatever code their names hold.
+const LOCAL_NAMES: &[&[u8]] =
+    &[b"filenotfounderror", b"filenotfoundexception", b"modulenotfounderror", b"classnotfoundexception"];
+
+/// Where the parts of a word end, counted in its letters and digits, after a zero; how many there are, unless they
+/// are too many.
+fn part_ends(shown: &[u8], ends: &mut [usize; PARTS_MAX + 1]) -> Option<usize> {
+    let (mut parts, mut len) = (0, 0);
+    for (index, byte) in shown.iter().enumerate() {
+        if matches!(byte, b'_' | b'-' | b' ') {
+            continue;
+        }
+        let before = index.checked_sub(1).map_or(b'_', |before| shown[before]);
+        let begins = matches!(before, b'_' | b'-' | b' ') || before.is_ascii_lowercase() && byte.is_ascii_uppercase();
+        if begins {
+            parts += 1;
+        }
+        len += 1;
+        *ends.get_mut(parts)? = len;
+    }
+    Some(parts)
 }
 
 /// Whether the word at `span` is meant as a code: the value of a field unless it can be nothing
@@ -91,18 +150,23 @@ fn is_code_name(name: &[u8]) -> bool {
     matches!(
         name,
         b"err"
+            | b"msg"
             | b"ret"
             | b"code"
             | b"kind"
             | b"name"
             | b"type"
             | b"cause"
+            | b"title"
             | b"errno"
             | b"error"
+            | b"detail"
+            | b"errmsg"
             | b"__type"
             | b"reason"
             | b"status"
             | b"errcode"
+            | b"message"
             | b"subcode"
             | b"category"
             | b"err_code"
@@ -219,6 +283,25 @@ mod tests {
         assert!(!finds("rate_limit", r#"{"rate_limit": {"used": 3}}"#));
         assert!(!finds("limit_requests", "x-ratelimit-limit-requests: 7"));
         assert!(!finds("rate_limit", "the rate-limit page"));
+    }
+
+    #[test]
+    fn a_code_is_known_with_other_parts_around_it() {
+        for text in [
+            r#"{"code":"LLM_RATE_LIMIT_EXCEEDED"}"#,
+            r#"{"code":"rate_limit_exceeded_for_team"}"#,
+            r#"{"type":"AcmeRateLimitExceeded"}"#,
+            r#"{"message":"rate_limit_exceeded"}"#,
+        ] {
+            assert!(finds("rate_limit_exceeded", text), "{text}");
+        }
+        assert!(finds("timeout", r#"{"code":"LLM_TIMEOUT"}"#));
+        assert!(!finds("tokens", r#"{"finish_reason":"MAX_TOKENS"}"#));
+        assert!(!finds("limitExceeded", r#"{"code":"CHARACTER_LIMIT_EXCEEDED"}"#));
+        assert!(!finds("rate_limit_exceeded", r#"{"name_of_setting":"on_rate_limit_exceeded"}"#));
+        assert!(!finds("file_not_found", "Error: FileNotFoundError: [Errno 2] No such file"));
+        let long = ["A_"; 20].concat() + "TIMEOUT";
+        assert!(!finds("timeout", &format!(r#"{{"code":"{long}"}}"#)));
     }
 
     #[test]

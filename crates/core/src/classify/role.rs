@@ -25,6 +25,8 @@ const ASIDES: &[&str] = &[
     "check ",
     "consider ",
     "could be ",
+    "could indicate ",
+    "e.g., ",
     "ensure ",
     "for example ",
     "if you ",
@@ -34,8 +36,10 @@ const ASIDES: &[&str] = &[
     "make sure ",
     "may be ",
     "may have ",
+    "may indicate ",
     "maybe ",
     "might ",
+    "often ",
     "or use ",
     "perhaps ",
     "please ",
@@ -47,7 +51,9 @@ const ASIDES: &[&str] = &[
     "such as ",
     "switch to ",
     "try ",
+    "typically ",
     "unless ",
+    "usually ",
     "whether ",
 ];
 
@@ -66,6 +72,9 @@ const GUESSES: &[&str] = &[
     "common reasons: ",
     "things to check: ",
     "please check: ",
+    "e.g. ",
+    "for instance: ",
+    "for example: ",
 ];
 
 /// What announces the reason of what was said before it.

@@ -159,6 +159,9 @@ pub(super) fn in_passing(precedence: u16) -> u16 {
     lower * 32 + (precedence % 32) / 3
 }
 
+/// No advice, and no hint in passing, has a higher place; every plain hint has.
+pub(super) const ADVICE_MAX: u16 = 31 / 3;
+
 /// The place of a match whose words are advice: behind any status, before nothing at all.
 pub(super) fn as_advice(precedence: u16) -> u16 {
     (Weight::Hint as u16) * 32 + (precedence % 32) / 3

@@ -119,7 +119,8 @@ fn whoever_was_not_reached_is_not_to_blame() {
         Classifier::builtin().classify(&evidence).kind
     };
     assert_eq!(kind(Surface::Network), FailureKind::NetworkTransient);
-    assert_eq!(kind(Surface::Text), FailureKind::ServerError);
+    assert_eq!(kind(Surface::Http), FailureKind::ServerError);
+    assert_eq!(kind(Surface::Text), FailureKind::Unknown);
 }
 
 #[test]

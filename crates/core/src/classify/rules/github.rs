@@ -12,6 +12,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("API rate limit exceeded for user ID 1234567."),
     rule("github.per_day", QuotaExhausted)
         .decisive()
+        .window()
         .text(&["per 86400s exceeded", "userby(?:model)?by(?:day|month)"])
         .example("Rate limit of 50 per 86400s exceeded for UserByModelByDay."),
     rule("github.per_minute", RateLimit)

@@ -27,6 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"and limit \S{0,2}[\w .-]{0,60}per (?:day|month)",
+            r"quota exceeded for (?:quota )?metric:? ?\S{0,4}[\w ./-]{0,80}per (?:day|month)",
             r"quota_limit\S{0,4} ?\S{0,60}per(?:day|month)",
             r"quotaid\S{0,4} ?\S{0,60}per(?:day|month)",
         ])

@@ -15,16 +15,22 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .code(&["INVALID_CHAT_HISTORY", "INVALID_TOOL_RESULTS"])
         .example("INVALID_CHAT_HISTORY: Found AIMessages with tool_calls that do not have a corresponding ToolMessage"),
+    // Names of what went wrong at last, around anything at all.
     rule("pydantic_ai.behavior", BadOutput)
+        .class()
         .code(&["UnexpectedModelBehavior", "ToolRetryError"])
-        .example("pydantic_ai.exceptions.UnexpectedModelBehavior: Exceeded maximum retries (1) for output validation"),
+        .example("pydantic_ai.exceptions.UnexpectedModelBehavior: quux"),
     rule("pydantic.validation", BadOutput)
         .text(&[r"validation errors? for \w"])
         .example("pydantic_core._pydantic_core.ValidationError: 1 validation error for Person"),
     rule("instructor.retries", BadOutput)
+        .hint()
+        .code(&["InstructorRetryException"])
+        .example("instructor.exceptions.InstructorRetryException: quux"),
+    rule("instructor.incomplete", BadOutput)
         .decisive()
-        .code(&["InstructorRetryException", "IncompleteOutputException"])
-        .example("instructor.exceptions.InstructorRetryException: 1 validation error"),
+        .code(&["IncompleteOutputException"])
+        .example("instructor.exceptions.IncompleteOutputException: the output is incomplete"),
     rule("jsonschema.failed", BadOutput)
         .decisive()
         .text(&[r"failed validating '\w{1,20}' in schema", r"jsonschema\S{0,12}\.validationerror"])

@@ -66,7 +66,6 @@ pub(super) const RULES: &[Rule] = &[
         .text(&["client must accept"])
         .example("Not Acceptable: Client must accept both application/json and text/event-stream"),
     rule("mcp.spawn", ProcessDied)
-        .decisive()
         .text(&["failed to (?:start|spawn|launch) mcp server", "mcp server failed to start"])
-        .example("Failed to start MCP server: spawn npx ENOENT"),
+        .example("MCP server failed to start"),
 ];

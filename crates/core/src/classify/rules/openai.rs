@@ -24,7 +24,11 @@ pub(super) const RULES: &[Rule] = &[
         .example("The server experienced an error while processing your request. Sorry about that!"),
     rule("openai.bad_previous_response", StateLost)
         .decisive()
-        .text(&[r"previous response with id ['`]?[\w-]{1,80}['`]? not found"])
+        .text(&[
+            r"previous response with id ['`]?[\w-]{1,80}['`]? not found",
+            r"\b(?:invalid|unknown|expired|unrecognized) ['\x22`]?previous[_ ]response[_ ]id\b",
+            r"\bprevious response (?:is |was |has )?(?:unavailable|not available|gone|expired|missing|no longer)\b",
+        ])
         .example("Previous response with id 'resp_1' not found."),
     rule("openai.no_such_thing", StateLost)
         .decisive()

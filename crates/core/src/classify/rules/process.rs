@@ -105,7 +105,6 @@ pub(super) const RULES: &[Rule] = &[
             r"\bfatal runtime error\b",
             r"\bfatal error has been detected by the java\b",
             r"\bhs_err_pid\d",
-            r"\bpanicked at\b",
             r"\b(?:kernel pid|runtime) terminat(?:ed|ing)\b",
             r"\berl_crash\.dump\b",
             r"\bassertion\b~\bfailed\b~\babort",
@@ -154,7 +153,7 @@ pub(super) const RULES: &[Rule] = &[
 
             r"line \d{1,6}: \d{1,8} (?:killed|terminated|aborted|hangup)\b",
             "zsh: (?:killed|terminated|abort)",
-            r"^(?:killed|terminated|aborted|hangup)\b",
+            r"^(?:killed|terminated|aborted|hangup)(?:[.!:;]|$| \(| by\b| at\b)",
             r"\b(?:process|worker|container|child|task runner|subprocess|session|agent|job)\b(?: \S{1,40}){0,2} (?:was |has been |got |is )?(?:killed|terminated unexpectedly|crashed|dead|died|gone)\b",
         ])
         .example("bash: line 1:  4054 Killed                  sh -c x"),
@@ -184,10 +183,19 @@ pub(super) const RULES: &[Rule] = &[
             "exec format error",
             r"exec:? \S{1,60}: (?:not found|no such file)",
             "cannot execute(?: binary file)?",
-            "failed to (?:spawn|exec|launch|start) (?:process|command|child|subprocess|worker|server|the process)",
-            "unable to start process",
         ])
         .example("bash: line 1: claudee: command not found"),
+    // Something did not start or panicked: what it says besides may name the cause.
+    rule("process.not_started", ProcessDied)
+        .text(&[
+            r"\bpanicked at\b",
+            r"\b& (?:spawn|exec|launch|start) (?:the )?(?:process|command|child|subprocess|worker|server|service|container)\b",
+            r"\b& (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b",
+            r"\b& create (?:shim|containerd|task)\b",
+            r"\berror response from daemon\b~\b(?:cannot|failed|oci|driver|conflict)\b",
+        ])
+        .not(&["Failed to start container: read timed out", "panicked at src/main.rs:1: request timed out"])
+        .example("Instance 7 failed to start container"),
     rule("process.exit_timeout", Timeout)
         .class()
         .text(&[r"\btimeout: sending signal\b", r"\bexit(?:ed)?(?: with)?(?: code| status)?[ =:]{1,2}124\b"])
@@ -228,7 +236,6 @@ pub(super) const RULES: &[Rule] = &[
             r"\bfailed to start\b",
             r"\bexit [1-9]\d{0,2}\b",
             r"\bexiterror\b",
-            r"\bterminated$",
             r"\bterminated by\b",
 
             r"\bentered fatal state\b",
@@ -303,7 +310,7 @@ pub(super) const RULES: &[Rule] = &[
             "ContainerDied",
         ])
         .text(&[
-            r"\b& (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b","back-off restarting failed container", "the node was low on resource"])
+            "back-off restarting failed container", "the node was low on resource"])
         .example(r#"{"state":{"waiting":{"reason":"CrashLoopBackOff"}}}"#),
     rule("process.tmux", ProcessDied)
         .decisive()
@@ -325,7 +332,7 @@ pub(super) const RULES: &[Rule] = &[
             "(?:stdin|stdout|stdio|pipe) (?:is |was |has been )?(?:closed|broken|ended)",
             "eof on stdin",
             "child process (?:has )?(?:exited|closed|died|crashed)",
-            "not ready for writing",
+            r"(?:transport|process|stdin) is not ready for writing",
         ])
         .code(&["ProcessExit", "ProcessExited", "ProcessExitedError", "ContainerExited", "WorkerDied"])
         .example("Error: write after end: stdin is closed"),
@@ -333,10 +340,7 @@ pub(super) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bis restarting, wait until\b",
-            r"\b& start (?:service|container)\b",
-            r"\berror response from daemon\b~\b(?:cannot|failed|oci|driver|conflict)\b",
             r"\bliveness probe failed\b",
-            r"\b& create (?:shim|containerd|task)\b",
 
             r"container \S{1,70} is not running",
             "cannot connect to the docker daemon",
@@ -361,7 +365,6 @@ pub(super) const RULES: &[Rule] = &[
             r"\bdependency failed to start\b",
 
             r"\bexec(?:ve|vp)?\b[ :(]~\b(?:failed|format error|no such file|not found|permission denied|bad file)\b",
-            r"\bunknown command\b",
             r"\b& (?:spawn|exec|fork|launch)\b",
             r"\bfork: (?:retry|cannot)\b",
             r"\b& (?:find|locate) (?:the )?(?:executable|binary|command|program|interpreter|\S{1,20} executable|\S{1,20} binary)\b",

@@ -96,8 +96,8 @@ pub(super) const RULES: &[Rule] = &[
     connection("rustls.eof", NetworkTransient)
         .text(&["tls handshake eof", "without sending tls close_notify"])
         .example("tls handshake eof"),
+    // What the panic says may name another cause.
     rule("tokio.panicked", ProcessDied)
-        .decisive()
         .text(&[r"task \S{1,12} panicked", r"thread \S{1,60} panicked at", r"panicked at \S{1,80}:\d"])
         .example(r#"task 212 panicked with message "index out of bounds""#),
     rule("tokio.cancelled", Cancelled)

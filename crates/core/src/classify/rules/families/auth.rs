@@ -186,7 +186,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bdefaultazurecredential\b|\bchainedtokencredential\b|\bcredential_?unavailable\b",
 
             r"\b(?:openai|anthropic|claude|gemini|google|vertex|groq|mistral|cohere|co|together|fireworks|openrouter|deepseek|xai|grok|perplexity|pplx|azure|aws|bedrock|hf|huggingface|huggingfacehub|hugging_face|replicate|nvidia|nim|ngc|cerebras|sambanova|dashscope|qwen|zhipu|zhipuai|zai|glm|moonshot|kimi|minimax|baidu|qianfan|volc|ark|doubao|siliconflow|deepinfra|novita|ai21|voyage|jina|tavily|exa|serper|serpapi|brave|firecrawl|elevenlabs|deepgram|assemblyai|stability|github|gh|gitlab|copilot|langchain|langsmith|litellm|e2b|daytona|modal|pinecone|weaviate|qdrant|supabase|slack|discord|telegram|linear|notion|jira|cloudflare|vercel|npm|api|llm|app|service|access|auth|secret|my|your|model|provider|codestral|nebius|hyperbolic|lambda|friendli|octoai|upstage|watsonx|ibm|databricks|snowflake|writer|reka|portkey|helicone|aimlapi|venice|requesty|chutes)_[a-z_]{0,30}(?:key|token|secret|pat|credentials|password)s?\b~\b(?:not set|missing|required|not found|undefined|empty|not provided|not configured|unset|invalid|must be set|not defined|is not|isn't set|needs to be|not specified|is needed|none)\b",
-            r"\benv(?:ironment)? ?var(?:iable)?s?\b~\b(?:not set|missing|not found|required|undefined|unset|not defined|is empty|must be set)\b",
             r"\b& (?:\S{1,14} )?(?:resolve|determine|find|load|obtain|acquire|refresh|renew|validate|verify|exchange|get) (?:\S{1,14} ){0,4}(?:authentication|authorization|credentials?|tokens?|api keys?|auth)\b",
             r"\b(?:access|refresh|auth|oauth|bearer|id|session|api|security|personal access|device) (?:token|key|cookie|code|credential)s?\b~\b(?:could not be|already used|was used|been used|has been|was revoked|reused|rotated|out of date|stale|no longer valid|rejected|refused|failed|mismatch|wrong)\b",
             r"\bnoauth\b|\bwrongpass\b|\bnoperm\b",
@@ -195,7 +194,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b& read (?:username|password)\b",
             r"\bterminal prompts disabled\b",
             r"\b(?:host key|publickey|password) (?:verification|authentication) failed\b",
-            r"\b(?:invalid|incorrect|wrong|missing|expired|revoked|malformed|bad|no|unauthorized|disabled|inactive|empty|unknown|leaked)\b (?:\S{1,24} ){0,3}(?:api[-_ ]?keys?|access[-_ ]?keys?|access[-_ ]tokens?|auth(?:entication)? tokens?|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization(?: header)?|security token|authentication|id token|personal access token|secret key|login)\b",
+            r"\b(?:invalid|incorrect|wrong|missing|expired|revoked|malformed|bad|no|unauthorized|disabled|inactive|empty|unknown|leaked)\b (?:\S{1,24} ){0,3}(?:api[-_ ]?keys?|api[-_ ]?tokens?|access[-_ ]?keys?|access[-_ ]tokens?|auth(?:entication)? tokens?|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization(?: header)?|security token|authentication|id token|personal access token|secret key|login)\b",
             r"\b(?:api[-_ ]?key|access[-_ ]?key|access token|auth token|bearer token|credentials?|x-api-key|jwt|subscription key|oauth token|authorization header|security token|authentication token|refresh token|session token|session cookie|secret key|api token)s?\b~\b(?:not valid|invalid|expired|missing|not found|required|incorrect|disabled|revoked|not provided|not set|is wrong|malformed|not configured|not authorized|may be expired|does not exist|is not allowed|leaked|blocked|rejected|not recognized)\b",
             r"\b(?:provide|set|pass|supply|specify|enter|add|configure|check|specified|include)\b~(?:\bapi[-_ ]?key\b|_api_key\b|\bauth token\b|\bauthorization header\b)",
             r"\b& (?:load|find|resolve|locate|obtain|get|refresh|validate|verify|automatically determine) (?:(?:the|your|default|any|valid|a) ){0,2}(?:credentials?|access token|oauth token|auth token|api key|token|jwt)\b",
@@ -251,6 +250,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\berror authenticating\b",
 
             r"\bunauthori[sz]ed\b",
+            r"\bunauthenticated\b",
             r"\bauthentication (?:failed|required|error|fails|failure|is required|was unsuccessful|unsuccessful|with)",
             r"\b(?:auth|authorization|login|sign-in) (?:failed|required|error|fails|failure)\b",
             r"\b(?:access|permission) (?:was |is |has been )?denied\b",
@@ -272,10 +272,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:contact|ask|reach out to) (?:\S{1,14} ){1,5}to (?:unlock|unblock|unban|reinstate|restore|reactivate|re-?enable|activate)\b",
             r"\b(?:account|user|you|organization|project|caller)\b(?: \S{1,14}){0,2} (?:is|are) not (?:eligible|entitled) (?:for|to)\b",
 
-            r"\b(?:account|organi[sz]ation|user|project|workspace|team|api key|key|tenant)\b(?: \S{1,40}){0,3} (?:has been |is |was |have been )?(?:deactivated|suspended|disabled|banned|locked|terminated|blocked|revoked|deleted|restricted)\b",
+            r"\b(?:account|organi[sz]ation|user|project|workspace|team|api key|key|tenant)\b(?:(?: \S{1,40}){0,3} (?:has been|is|was|have been))? (?:deactivated|suspended|disabled|banned|locked|terminated|blocked|revoked|deleted|restricted)\b",
             r"\bmust be verified\b",
+            r"\baccess (?:was |has been |is )?terminated\b",
             r"\b(?:phone|email|identity|age|organization) verification (?:is )?(?:required|needed)",
             r"\b(?:accept|agree to) (?:the |our )?(?:\S{1,20} )?(?:terms|license|agreement)",
+            r"\bnot (?:yet )?(?:agreed to|accepted) (?:\S{1,20} ){0,3}(?:terms|license|agreement|conditions)\b",
         ])
         .not(&["Your account org-1 is suspended due to insufficient balance, please recharge"])
         .example("This organization has been disabled."),
@@ -286,6 +288,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:allow|white|block|black|deny)-?list\w{0,2}\b~\b(?:ip|address|domain|origin)\b|\b(?:ip|address|domain|origin)(?:es|s)?\b~\b(?:not in|outside) (?:the |your |our )?(?:allow|white)-?list",
             r"\b(?:unusual|suspicious|abusive|fraudulent|automated|bot)(?:-like)? (?:activity|behaviou?r|login)\b",
             r"\babuse (?:detectors?|detected|prevention)\b",
+            r"\b(?:unsupported|restricted|prohibited|embargoed|sanctioned) (?:countr(?:y|ies)|regions?|territor(?:y|ies)|jurisdictions?)\b",
             r"\b(?:this|your|the) (?:\S{1,14} ){0,3}provider doesn't serve your (?:region|country)\b",
             r"\bonly (?:be )?used from (?:approved|allowed|specified|whitelisted)\b|\ballowed only from\b",
 

@@ -20,7 +20,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:prompt|dialog|confirmation) was (?:dismissed|declined|rejected)\b",
 
             r"\b(?:cancell?ed|aborted|interrupted|stopped|terminated|rejected|denied|killed) (?:at|on|upon|per) (?:the )?(?:user|caller|client|operator)\b",
-            r"\b(?:user|caller|operator|human|you) (?:chose|decided|asked|opted|wants?|wanted|requested|said)\b~\b(?:stop|cancel|abort|not|no)\b",
+            r"\b(?:user|caller|operator|human|you) (?:has |have )?(?:chose|chosen|decided|asked|opted|wanted|requested|said) (?:to |that |us to |it to |the \S{1,14} to )?(?:stop|cancel|abort|not to|no\b)",
             r"\b(?:cancell?ed|aborted|interrupted|stopped|rejected|declined|dismissed|ended) by (?:you|me|yourself|hand)\b",
             r"\byou (?:cancell?ed|aborted|interrupted|stopped|declined|rejected)\b",
             r"\bstop(?:ped)? (?:requested|button)\b",
@@ -53,9 +53,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\boperation (?:was )?(?:cancell?ed|aborted)\b",
             r"\b(?:request|operation|user)[- ]abort(?:ed)?\b",
             r"\binterrupted by (?:signal|ctrl|sigint)\b",
-            r"\bctrl[-+]c\b",
+            r"\b(?:pressed|hit|received|got|caught|by|via|with|user) ctrl[-+ ]c\b",
             r"\bsigint\b",
-            r"\babort signal\b|\bsignal is aborted\b",
+            r"\babort signal (?:was |has )?(?:received|fired|triggered|raised|been)\b|\bsignal is aborted\b",
         ])
         .code(&[
             "OperationCancelledError",

@@ -19,7 +19,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "exceed_context_size_error",
             "prompt_too_long",
             "input_too_long",
-            "string_above_max_length",
             "max_context_length_exceeded",
             "max_prompt_tokens_exceeded",
             "token_limit_exceeded",
@@ -145,13 +144,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\btokens\b[^.;]{0,30}\b(?:above|over|beyond|past|more than|exceed\w{0,3}) (?:the |your |its |our )?\d{3,9}\b",
             r"\btokens\b~\b(?:above|over|beyond|past|more than|exceed\w{0,3}) (?:the |your |its |our )?(?:\S{1,14} ){0,3}(?:cap|limit|maximum|max|window|context|allowed)\b",
-            r"\b(?:conversation|prompt|history|input|chat|context|transcript|session)\b~\b(?:grown|too long|past what|longer than|larger than|bigger than|does not fit|doesn't fit|won't fit|cannot hold|can't hold|can hold)\b",
+            r"\b(?:conversation|prompt|history|input|chat|context|transcript)\b(?: \S{1,14}){0,4} (?:grown|too long|past what|longer than|larger than|bigger than|does not fit|doesn't fit|won't fit|cannot hold|can't hold|can hold)\b",
             r"\bcompact (?:it|the conversation|your conversation|the history|the context)\b",
             r"\bstart a new (?:chat|conversation|session|thread)\b~\b(?:long|limit|compact|length|context)\b",
 
             r"\bmax(?:imum)?[_ ](?:model[_ ]len|seq(?:uence)?[_ ]len(?:gth)?|position_embeddings|context)\b~(?:exceed|greater|longer|larger|\d)",
             r"\b(?:n_ctx|num_ctx|max_model_len|max_seq_len|max_position_embeddings)\b~\b(?:exceed\w{0,3}|too|larger|longer|greater|more)\b",
-            r"\bsequence (?:length |is )?(?:too long|exceeds|longer|of \d)",
+            r"\bsequence (?:length |is )?(?:too long|exceeds|longer|of \d{3,9} tokens)|\bsequence length of \d{3,9}\b",
             r"\bexceed\w{0,3} (?:\S{1,14} ){0,3}(?:n_ctx|num_ctx|max_model_len|max_seq_len|max_position_embeddings)\b",
             r"\bcontext (?:is |was |has )?(?:too (?:long|large|big)|full|exhausted|overflow\w{0,3}|exceeded)\b",
             r"\b(?:kv|key-value) cache\b~\b(?:exceed|too small|full|not enough|out of)",
@@ -161,7 +160,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btoo long\b~\btokens?\b",
             r"\btokens?\b~\btoo long\b",
             r"\btoken (?:budget|limit|cap|maximum)\b~\b(?:exceed\w{0,3}|reached|over|surpass\w{0,3})\b",
-            r"\b(?:prompt|input|conversation|history|chat)\b~\btoo (?:long|large|big)\b",
+            r"\b(?:prompt|input|conversation|history|chat)\b(?: \S{1,20}){0,5} too (?:long|large|big)\b",
             r"\bmaximum (?:number of )?(?:\S{1,12} )?tokens\b~\b(?:is \d|of \d|exceed|allowed|supported)\b",
         ])
         .example("The passage exceeds the limit"),

@@ -76,9 +76,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmodel (?:['\x22`]?[\w./:@-]{1,80}['\x22`]? )?not exists?\b",
             r"\bmodel not (?:loaded|ready|deployed|pulled|installed|downloaded|present)\b",
             r"\bnot found~\bmodels? (?:list|registry|catalog)",
-            r"\bmodels?\b(?: resource| name| id| version)?:?(?:[^.;:{}]|[.:]\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
+            r"\bmodels?(?: name| id| resource| version)?: ?['\x22`]?[\w./:@-]{2,90}['\x22`]? (?:does not exist|doesn't exist|was not found|is not found|not found|could not be found|not exists)\b",
+            r"\bmodels?\b(?: resource| name| id| version)?(?:[^.;:{}]|[.:]\S){0,90}?\b(?:does not exist|doesn't exist|do not exist|did not exist|not exists|was not found|is not found|not found|could not be found|cannot be found|can't be found)\b",
             r"\bmodels?/[\w.:@-]{1,80} (?:is |was )?not found",
-            r"\b(?:unknown|no such|unrecognized|nonexistent|non-existent|invalid|unsupported) model\b(?:[: ]|$)",
+            r"\b(?:unknown|no such|unrecognized|nonexistent|non-existent|invalid|unsupported) model\b(?:[: ,.;!]|$)",
             r"\binvalid model (?:name|id|identifier|specified|argument)",
             r"\bmodel (?:name|id|identifier)\b~(?:is |was )?(?:invalid|unknown|not valid|not recognized|incorrect)",
             r"\bmodel\b ?['\x22`]?[\w./:@ -]{0,80}['\x22`]? (?:is )?not (?:a valid|recognized|known|allowed|enabled|deployed|accessible|offered|served|loaded|active|configured|listed)",
@@ -96,14 +97,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot filled out the required use-case form\b",
             r"\b(?:request|please enable|must enable|grant|need) (?:model )?access (?:to|for) (?:this|the) model\b",
             r"\bmodel (?:is )?restricted\b",
+            r"\b(?:has|have) not (?:yet )?(?:activated|enabled|opened|subscribed to) (?:the |this )?model\b",
             r"\b(?:do not|does not|don't|doesn't|not|no|without|lacks?|denied) (?:currently )?(?:have |has )?(?:been granted )?(?:the )?(?:permission|access|authorized|authorised|allowed|entitled|permitted)(?: to)?(?: access| use| invoke| call)? (?:to )?(?:the |this )?(?:requested |specified )?model\b",
             r"\baccess to (?:the |this )?model\b~(?:denied|not|restricted|granted|required|forbidden)",
             r"\b(?:can(?:not|'t)|unable to|not permitted to|not allowed to|not authorized to) (?:access|use|invoke|call) (?:the |this )?(?:\S{1,20} )?model\b",
             r"\b(?:you (?:do not|don't)|user) have access to (?:this|the) model\b",
             r"\bmodel access (?:is )?(?:denied(?:[.,;!]|$| for| by)|not granted|not enabled)",
             r"\bteam not allowed to access model|\bkey not allowed to access model",
-            r"\bmodel\b(?:[^.;]|\.\S){0,80}\bnot (?:included|available|enabled|allowed|accessible|supported) (?:in|for|on|with|to|by|under|at|when) (?:your|this|the|current|free|you|a|api|using)",
+            r"\bmodel\b(?:[^.;]|\.\S){0,80}\bnot (?:included|available|enabled|allowed|accessible|supported) (?:in|for|on|with|to|by|under|at|when) (?:(?:your|this|current|free|you|a|api|using)\b|the [^v])",
         ])
+        .not(&["This is not a chat model and thus not supported in the v1/chat/completions endpoint."])
         .example("Project `proj_1` does not have access to model `gpt-4.1`"),
     rule("model.unavailable", ModelUnavailable)
         .decisive()
@@ -141,8 +144,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmodel_?(?:name|id)?\b~\b(?:isn't|is not|not) in\b",
             r"\b(?:version|model|deployment) (?:is |has been |was )?(?:currently )?disabled\b",
 
-            r"\b(?:has|have|was|were|is|are|been) (?:been )?(?:sunset|retired|decommissioned|deprecated and|discontinued|end-of-life|phased out|superseded|shut off)\b",
-            r"\b(?:migrate|switch|upgrade|move) to (?:the )?(?:gpt|claude|gemini|mistral|llama|qwen|deepseek|command|grok|phi|newer|another|a newer|a different|\S{1,30} model)",
+            r"\b(?:model|engine|endpoint|deployment|version|snapshot|checkpoint|llm)s?\b~\b(?:has|have|was|were|is|are|been) (?:been )?(?:sunset|retired|decommissioned|deprecated and|discontinued|end-of-life|phased out|superseded|shut off)\b",
+            r"\b(?:migrate|switch|upgrade|move) to (?:the )?(?:gpt|claude|gemini|mistral|llama|qwen|deepseek|command|grok|phi|\S{1,30} model)",
             r"\bmodel\b~\b(?:not part of|not included|not covered|isn't part|not offered|not in your|not yours|withdrawn|no longer)\b",
             r"\bdeployment\b~\b(?:missing|does not exist|not found|doesn't exist|unknown)\b",
             // A model that is named without the word.

@@ -18,12 +18,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("dial: connection refused"),
     connection("network.reset", NetworkTransient)
         .text(&[
-            r"\bconnection (?:was |has been |is |got |being )?(?:forcibly )?(?:reset|aborted|dropped|lost|terminated|died|severed)\b",
+            r"\bconnection (?:was |has been |is |got |being )?(?:forcibly |unexpectedly |prematurely |suddenly |abruptly )?(?:reset|aborted|dropped|lost|terminated|died|severed|closed|ended)\b",
             r"\breset by peer\b",
             r"\bforcibly closed by\b",
             r"\bsocket (?:hang up|closed|disconnected|connection (?:was )?closed|was closed|ended)\b",
             r"\b(?:remote end|server|peer|other side|upstream|remote host|far end|host) (?:unexpectedly )?(?:closed|disconnected|hung up|dropped|reset)\b",
-            r"\bconnection (?:was |has been |is |got )?(?:unexpectedly |prematurely |suddenly )?(?:closed|ended)\b",
             r"\bempty reply from server\b",
             r"\bunexpected eof\b",
             r"\bunexpected end of file\b",
@@ -384,7 +383,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:error|problem|trouble|failure|issue) (?:in |with |of )?(?:the |your )?(?:network|connection|connectivity)\b",
             r"\bconnectivity (?:error|issue|problem|lost|failure)\b",
             r"\brequest to \S{1,200} failed\b",
-            r"\berror (?:fetching|contacting|reaching|calling)\b",
+            r"\berror (?:fetching|contacting|reaching)\b",
             r"\bunable to (?:access|reach|contact|connect|open)\b",
             r"\bconnect(?:ion)? (?:to \S{1,80} )?(?:unsuccessful|failed)\b",
             r"\btunnel(?:ing)? (?:socket |connection )?(?:could not|failed)\b",
@@ -404,14 +403,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\bno peer certificates?\b",
             r"\b(?:ca md|ee key|ca key|dh key|ee certificate key) too (?:weak|small)\b",
-            r"\balpn\b~\b(?:failed|no|not|mismatch|unsupported)\b",
+            r"\balpn\b(?: \S{1,14}){0,3} (?:failed|mismatch|unsupported)\b",
 
             r"\b(?:ssl|tls) error\b~\bsecure connection\b",
             r"\bsecure connection\b~\b(?:cannot|could not|failed|can't)\b",
 
             r"\bcertificates?\b~\b(?:is valid for|not verified|not yet valid|common name|authority|chain|trust|failure|pinn\w{1,4}|issuer|bad|unable|could not)\b",
             r"\bcertificate_(?:expired|unknown|revoked|required)\b",
-            r"\btrust anchor\b",
             r"\bnot trusted by\b",
             r"\buntrusted root\b",
             r"\bcert(?:ificate)? (?:is |has )?(?:expired|invalid|untrusted|revoked)\b",
@@ -424,7 +422,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bunknown protocol\b",
             r"\bno appropriate protocol\b",
             r"\bnon-?(?:tls|ssl) (?:data|record|message|response|bytes)\b",
-            r"\b(?:plain|clear) ?text\b~\b(?:tls|ssl|https)\b",
+            r"\b(?:plain|clear) ?text (?:\S{1,12} ){0,4}(?:tls|ssl|https) (?:port|server|listener|socket|endpoint)\b",
             r"\bhttps?\b~\b(?:to|on|from|against) (?:an? )?(?:https|plain|tls|ssl)[- ](?:port|client|server|endpoint)\b",
             r"\boversized record received\b",
             r"\bunexpected server name\b",

@@ -121,8 +121,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .code(&[
             "AI_TypeValidationError",
             "AI_NoObjectGeneratedError",
-            "InstructorRetryException",
-            "UnexpectedModelBehavior",
             "APIResponseValidationError",
         ])
         .not(&["subject must not be valid against schema {required:[messages]}"])
@@ -192,7 +190,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:did not|didn't|does not|doesn't|failed to) (?:provide|return|produce) (?:any |a |an )?(?:\S{1,14} ){0,2}(?:assistant messages?|content|text|choices|candidates|completion)\b",
 
             r"\bno (?:response|reply) (?:was |were )?(?:returned|generated)\b",
-            r"\b(?:potential loop (?:was )?detected|repetitive tool calls|stuck in a loop|looping)\b",
+            r"\b(?:potential loop (?:was )?detected|repetitive tool calls|stuck in a loop)\b|\b(?:model|agent|llm|response|output) (?:is |was |started |kept )?looping\b",
             r"\bmissing (?:choices|content|candidates)\b",
             r"\bkeyerror: '(?:choices|content|candidates|message)'",
             r"\b(?:empty|blank|null) (?:response|content|choices|completion|answer|output|message content|assistant message|body|result|message from|text|candidates?)\b",
@@ -290,7 +288,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bhallucinat\w{2,5} (?:a |an |the )?(?:\S{1,14} )?(?:tool|function|call|argument|parameter|name|schema|field)s?\b",
             r"\b(?:prose|plain text|free text|markdown|text|words) (?:where|instead of|rather than|when|in place of) (?:a |an |the )?(?:\S{1,12} )?(?:tool call|json|function call|structured|schema|object|call)\b",
 
-            r"\b(?:reply|answer|response|output|message|completion|result)\b~\b(?:neither|nor tool|no text|no tool|nothing|unusable|unreadable|gibberish|garbage|garbled|nonsense)\b",
+            r"\b(?:reply|answer|response|output|message|completion|result)\b(?: \S{1,14}){0,3} (?:neither|nor tool|no text|no tool|nothing|unusable|unreadable|gibberish|garbage|garbled|nonsense)\b",
             r"\bnot among the (?:tools|functions|options|choices|allowed)\b",
             r"\bunterminated\b",
             r"\b(?:extract|find|locate|read|recover|detect) (?:\S{1,14} ){0,3}(?:json|yaml|xml|code block|tool call)\b~\b(?:from|in|failed|could not)\b",
@@ -367,6 +365,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:response|answer|output|completion|content|reply|choices|message) (?:is|was|were|came back|came) (?:empty|blank|null|none|undefined)\b",
             r"\bgot (?:an )?(?:empty|blank|null|no) (?:response|answer|reply|content|output|completion)\b",
             r"\bno (?:content|choices|output|text|answer|completion|generations?|candidates) (?:in|from)\b",
+            r"\bno (?:\S{1,14} )?(?:data|block|part|field|payload)s? in (?:the |its )?(?:\S{1,12} )?(?:response|answer|reply|completion)\b",
             r"\binability to use a tool\b|\bfailure in the model's thought\b",
             r"\bunexpected (?:event|chunk|message|delta|block|state)\b~\b(?:order|type|before|after|without|event|received|index|state)\b",
             r"\breceived (?:\S{1,40} )(?:before|without|after) (?:a |an |the )?(?:\S{1,20} )?(?:message|block|start|event|stop)",

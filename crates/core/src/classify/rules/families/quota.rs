@@ -94,6 +94,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno quota\b",
 
             r"\bout of (?:call|request|token|api) volume\b",
+            r"\bquota (?:for|of) (?:\S{1,16} ){1,4}(?:is|was|has been) (?:reached|exceeded|exhausted|used up)\b",
             r"\bquota (?:will be|is) (?:replenished|renewed|refilled)\b",
 
             "exceeded (?:your|the) (?:current |account |assigned |plan's |subscription |free )?(?:quota|allocation|allotment|allowance)",
@@ -163,6 +164,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:upgrade|increase) (?:your )?(?:plan|subscription)~(?:continue|more|access|credits)",
             r"\busage limit (?:reached|exceeded)",
             r"you've hit your (?:\S{1,20} ){0,3}limit",
+            r"\b(?:reached|hit) your (?:\S{1,20} ){0,3}limit\b[^a-z]{1,4}(?:it )?(?:will )?resets?\b",
             r"\b(?:hour|hr|hourly) (?:usage |message )?limit (?:reached|exceeded|hit)",
         ])
         .window()
@@ -181,6 +183,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:only|up to|at most|maximum of|limited to|limit of|allows|allowed) (?:\S{1,12} ){0,2}\d{1,7} (?:\S{1,14} ){1,3}?(?:per|a|each|every) (?:day|week|month)\b",
             r"\btry again tomorrow\b",
             r"\b(?:rpd|tpd)\)",
+            r"\blimit_(?:rpd|tpd)\b",
             r"\b(?:requests|tokens|calls|messages|queries)[-_ ]per[-_ ](?:day|week|month)\b",
             r"per(?:day|month|week)(?:per|_|-|\b)",
         ])
@@ -218,7 +221,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:paid|pro|plus|premium|enterprise) (?:plan|tier|subscription|account) (?:is )?(?:required|needed|only)\b",
             r"\brequires? (?:a |an )?(?:\S{1,14} )?(?:paid|pro|plus|premium|active) (?:plan|tier|subscription|account)\b",
             r"\b(?:no|without an?) active (?:subscription|plan)\b",
-            r"\bsubscribe to\b",
+            r"\bsubscribe to (?:continue|keep|get|use|unlock|access|proceed|a |the |our |\S{1,14} (?:pro|plus|max|plan|premium)\b)",
             // Advice: also given to whoever only went over a limit per minute.
             r"\badd (?:a |your |another )?(?:valid |default |new )?(?:payment (?:method|details|information|option)|credit card|billing (?:details|information|method))\b",
             r"\bseat(?:s)? (?:limit|required|exhausted)\b|\bno (?:available )?seats?\b",
@@ -252,7 +255,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:reached|hit|exceeded|used) (?:\S{1,14} ){0,4}(?:usage|inference|message|account|included|allotted) (?:limit|cap|quota|allowance|requests?)\b",
             r"\ballowance\b~\b(?:used|exhausted|exceeded|resets?|consumed)\b",
             r"\bexceeds? (?:your|the) (?:\S{1,12} )?quota\b",
-            r"\bno (?:remaining|more) (?:quota|usage|requests|messages|tokens)\b",
+            r"\bno (?:remaining|more) (?:quota|usage|requests)\b|\bno (?:messages|tokens|requests|prompts) (?:left|remaining)\b",
             r"\ball (?:\S{1,14} ){0,2}(?:buckets|accounts|keys|api keys|credentials|profiles|subscriptions|seats) (?:\S{1,14} ){0,2}?(?:are |is |were |have been )?(?:exhausted|used up|depleted|out of quota|over quota)\b",
             r"\bfree[- ](?:tier|plan|trial|quota|limit)\b~\b(?:limit|exceed\w{0,3}|reached|exhausted|used|only|upgrade)\b",
         ])

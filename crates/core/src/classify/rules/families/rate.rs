@@ -77,9 +77,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:concurren(?:cy|t)|parallel)\b~\b(?:limit|quota|cap) (?:has been |was |is )?(?:reached|exceeded|hit)\b",
             r"\btoo many 429 error responses\b",
             r"\b(?:request|call|message|submission|creation|login|api)s? (?:is|are) being (?:made|sent|submitted) too (?:quickly|fast|often|frequently)\b",
-            r"\b(?:please )?(?:slow|cool) (?:it )?down\b",
+            r"\bplease (?:slow|cool) (?:it )?down\b|\bslow (?:it )?down(?:[.!\x22]|$| your| and (?:try|retry))",
 
             r"\breset(?:s)? hourly\b",
+            r"\brate_limit_(?:\w{1,20}_)?(?:qps|qpm|rpm|tpm|exceeded|reached|hit)\b",
+            r"\balready \d{1,5} (?:active|running|concurrent|open|pending) (?:runs?|jobs?|sessions?|requests?|tasks?|streams?)\b",
             r"\brequests? limit (?:has been |was |is )?(?:reached|exceeded)",
             r"\b(?:concurrency|parallelism)\b[^.;]{0,30}\b(?:exceeded|reached|hit|too high|surpassed)\b",
             r"\b(?:reduce|lower|decrease) (?:the |your )?(?:concurrency|parallelism)\b",
@@ -103,7 +105,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btoo many (?:api |concurrent |simultaneous |parallel |active |recent |inference |open |in-flight )?(?:requests|calls|messages|attempts|generations|sessions)\b",
             r"\brequests? (?:are |is )?(?:being )?(?:too (?:fast|frequent|often|quickly)|sent too)",
             r"\b(?:calls|requests) too frequent",
-            r"\bslow down\b",
             r"\b(?:request|requests|has been|been|being|was|is|are|api|getting) throttled\b",
             r"\bthrottl(?:ed|ing)(?: error|exception|:| by| due)",
         ])

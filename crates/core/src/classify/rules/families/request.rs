@@ -60,6 +60,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "integer_below_min_value",
             "integer_above_max_value",
             "array_above_max_length",
+            "string_above_max_length",
             "invalid_json_schema",
             "invalid_function_parameters",
             "invalid_image_url",
@@ -79,6 +80,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "invalid_field",
             "json_invalid",
         ])
+        .text(&[r"\bis (?:longer|larger) than (?:the )?chunk size\b"])
         .example(r#"{"error":{"code":"unsupported_parameter"}}"#),
     rule("request.parameter", InvalidRequest)
         .class()
@@ -96,7 +98,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:number|amount|count) of (?:\S{1,14} )?(?:tools|images|messages|files|functions|documents|stop sequences|inputs|items|choices|labels|candidates|parts) (?:\S{1,12} ){0,2}(?:exceeds?|is (?:greater|larger|more)|must|cannot)\b",
             r"\busage error\b",
             r"\bcodec can't encode\b",
-            r"\bis longer than (?:the )?chunk size\b|\bchunk size\b~\b(?:larger|smaller|greater|longer|increas\w{1,3})\b",
             r"\bunexpected (?:argument|option|flag|positional)\b",
 
             r"\btoo many (?:images|documents|files|tools|stop sequences|parts|inputs|attachments|pages|functions|labels|choices|examples|dimensions)\b",
@@ -107,15 +108,22 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:is|are) (?:a )?required(?: (?:parameter|field|property))?\b",
             r"\bfield required\b",
             r"\bextra inputs are not permitted\b",
+            r"\binvalid ['\x22`][\w.\[\]-]{2,40}['\x22`]: ",
+            r"\bcan only be used with\b",
+            r"\b& submit (?:the |your |this )?request because\b",
+            r"\bexceeds? (?:the )?(?:maximum|limit|max)(?: of| number of)? \d{1,9} (?:rows|items|images|files|messages|tools|characters|chars|pages|elements|entries|documents|inputs)\b",
+            r"\b(?:schema|feature|format|operation|option|method) not supported\b",
+            r"\brequires? (?:\S{1,24} ){1,2}to be (?:enabled|disabled|set|specified|provided|present)\b",
             r"\bmust (?:be|have|contain|include|not|match|start|end|provide|specify|alternate|follow|enter|supply|pass|give|choose|select)\b",
             r"\bunexpected keyword argument\b",
             r"\b(?:does|do|is|are)(?: not|n't) (?:currently )?(?:support|supported|allowed|permitted|valid|accept)",
             r"\bnot (?:supported|implemented|allowed) (?:for|with|by|in|when|on)\b",
             r"\bonly supports?\b",
+            r"\bonly (?:\S{1,20} ){1,5}(?:is|are) (?:supported|allowed|permitted|accepted)\b",
             r"\bsupports? at most\b",
             r"\bmaximum (?:number of )?(?:items|tools|images|messages|stop sequences|files)\b",
             r"\bbad request\b",
-            r"\bcannot be (?:used|modified|empty|null|specified|combined|set|both|blank)\b",
+            r"\bcannot be (?:used|modified|empty|null|specified|combined|set|both|blank|defined|provided|passed)\b",
             r"\b& (?:fetch|download|process|decode) (?:the )?(?:content|image|file|url|media|document)",
             r"\bnot a valid (?:sequence|integer|string|list|dict|enum|boolean|number|value)",
             r"\b& (?:parse|deserialize|decode) (?:the )?request",
@@ -132,6 +140,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\bmessage has tool role\b",
             r"\bno previous assistant message\b",
+            r"\bnumber of function (?:response|call) parts\b",
             r"\bchat template\b~\b(?:error|failed|raise\w{0,2}|requires?|only)\b",
             r"\braise_exception\(",
 
@@ -147,6 +156,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\binvalid ['`]?signature['`]? in ['`]?thinking",
         ])
         .example("messages: roles must alternate between \"user\" and \"assistant\""),
+    // A place in what was sent: `messages[3].content`, `tools.0.function`.
+    rule("request.place", InvalidRequest)
+        .decisive()
+        .text(&[
+            r"\b(?:messages?|contents|tools|input|inputs|functions|system|attachments)(?:\[\d{1,4}\]|\.\d{1,4}\b)(?:[.:]|\[|['\x22`]| [a-z])",
+        ])
+        .not(&["input new_sensitive, messages[3]'s content[2] image is sensitive (1026)"])
+        .example("'bot' is not one of ['user', 'assistant'] - 'messages.0.role'"),
     rule("request.path", InvalidRequest)
         .text(&[
             r"\brepository ['\x22`]?(?:https?|ssh|git|file)[:@]\S{1,120} not found\b",
@@ -154,6 +171,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bpage (?:was )?not found\b",
             r"\b(?:path|route|resource|url|endpoint|operation|page|method)\b(?: \S{1,60})? (?:was |is )?(?:not found|does not exist|not allowed|not recognized)",
             r"\bmethod not (?:allowed|found|supported)\b",
+            r"\bnot allowed to (?:get|post|put|delete|patch)\b",
+            r"\bnot supported (?:in|on|by|with|at) (?:the |this )?\S{0,3}v\d\w{0,6}/\S{2,60}",
             r"\bunknown (?:request url|endpoint|path|route|method)\b",
             r"\b(?:no route|no handler) (?:found|matched|for)\b",
             r"\bnot acceptable\b",
@@ -252,7 +271,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\b(?:update|upgrade) to the latest version\b~\bto (?:continue|keep|proceed)\b",
             r"\b(?:client|app|cli|extension|sdk|version|plugin)(?: version)?(?: \S{1,20})? (?:is |was )?(?:no longer supported|too old|outdated and|unsupported)\b",
-            r"\b(?:minimum|required) (?:client |app |cli |supported )?version (?:is|of|required)\b",
+            r"\b(?:minimum|required) (?:client |app |cli |supported )?version (?:is|required)\b",
         ])
         .not(&["The model version is deprecated", "A new version is available, run npm update"])
         .example("Please update to the latest version of the editor to continue using the agent"),

@@ -77,6 +77,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bagainst (?:our|the|community) (?:community )?(?:standards|guidelines|rules)\b",
 
             r"\bcontent is sensitive\b",
+            r"\bconsidered (?:as |to be )?high[- ]risk\b",
             r"\b(?:prompt|jailbreak) (?:attack|injection)s?\b~\b(?:detected|blocked|found|identified)\b",
             r"\bjailbreak (?:attempt|detected|risk)\b",
             r"\b(?:blocked|banned|forbidden|prohibited|sensitive|bad|filtered) (?:words?|terms?|keywords?|phrases?|topics?)\b~\b(?:detected|found|in|contain\w{0,3})\b",
@@ -95,8 +96,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bflagged (?:as|by|for|due)\b",
             r"\b(?:prompt|response|candidate|output|input|completion|generation) (?:was |is |has been |were |got )?(?:blocked|flagged|filtered)(?: due| because| for| by (?:our|the|azure|safety|content|a|openai)|[.,!]|$)",
             r"\bfailed check: safety",
-            r"\bblock_?reason\b['\x22]?[:=] ?['\x22]?(?:safety|other|prohibited|blocklist|image_safety)",
-            r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|sensitive|disallowed|objectionable|copyrighted) (?:or \S{1,20} )?(?:content|material|words|information|text|language)\b",
+            r"\bblock(?:ed)?_?reason['\x22]?[:=] ?['\x22<]?(?:block(?:ed)?_?reason\.)?(?:safety|other|prohibited|blocklist|image_safety|jailbreak|model_armor)",
+            // As enums write it: `BlockedReasonProhibitedContent`, `FinishReasonSafety`.
+            r"\b(?:block(?:ed)?|finish|stop)_?reason[._]?(?:image_?)?(?:safety|recitation|prohibited_?content|blocklist|spii|jailbreak|refusal|content_?filter(?:ed)?)\b",
+            r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|sensitive|disallowed|objectionable|copyrighted) (?:or \S{1,20} )?(?:content|material|words|text|language)\b",
             r"\bjailbreak\b~(?:detected|attempt|true)",
             r"\bi(?:'m| am) (?:sorry|unable|not able),? (?:but )?i can(?:'t|not) (?:assist|help|comply|fulfill|provide|create|generate)",
             r"\bi can(?:'t|not) (?:assist|help) with that\b",
@@ -110,7 +113,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:generation|prompt|image|answer|response|completion) (?:was |is |has been |were )?(?:refused|declined)\b",
             r"\bresembl(?:es?|ing|ed) (?:\S{1,14} )?(?:protected|copyrighted|licensed|existing) (?:material|content|code|work)\b|\bprotected material\b",
             r"\billegal(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?(?:[.,;:)\x22']|$| (?:was|were|is|are|has|have|detected|found|in|and|or|that|by)\b)",
-            r"\b(?:content|prompt|query|request|response|output|message|input|text|image|question) (?:was |is |has been )?(?:blocked|refused|withheld|suppressed|rejected|declined)\b~\b(?:violence|violent|sexual|hate|self-harm|policy|policies|restricted|topics?|harm\w{0,4}|unsafe|safety|categor\w{1,3}|sensitive)\b",
+            r"\b(?:content|prompt|query|request|response|output|message|input|text|image|question) (?:was |is |has been )?(?:blocked|refused|withheld|suppressed|rejected|declined)\b~\b(?:violence|violent|sexual|hate|self-harm|policy|policies|harm\w{0,4}|unsafe|safety|sensitive)\b",
 
             r"\b(?:prompt|response|output|image|answer|text|request|message|content|input)\b~\b(?:withheld|suppressed|redacted|censored|filtered out|not allowed by|against our|violates?|may violate)\b",
             r"\bcopyrighted\b",
@@ -121,7 +124,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnsfw\b",
             r"\b(?:safety|moderation|policy|content|harm|toxicity|abuse|responsible ai)[- ](?:check|checks|checker|filter|filters|system|violation|policy|policies|review|classifier|guardrails?|moderation|restrictions?|guidelines)\b~\b(?:flag\w{0,4}|block\w{0,3}|reject\w{0,3}|refus\w{1,3}|fail\w{0,3}|violat\w{1,5}|detect\w{0,3}|prevent\w{0,3}|trigger\w{0,3}|den(?:y|ied))\b",
             r"\b(?:flagged|blocked|rejected|refused|denied|filtered|stopped|withheld|removed) (?:by|due to|because of|for|as) (?:\S{1,14} ){0,4}(?:safety|moderation|policy|policies|content|harmful|unsafe|abuse|guardrails?|filters?|violat\w{1,5}|copyright|nsfw)\b",
-            r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|explicit|violent|toxic|hateful|disallowed|sensitive|policy-violating)(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?\b",
+            r"\b(?:harmful|unsafe|inappropriate|prohibited|offensive|sexual|explicit|violent|toxic|hateful|disallowed|sensitive|policy-violating)(?: [^ .,;:]{1,14})? (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?\b",
             r"\bcopyright(?:ed)?\b~\b(?:block|material|content|filter|detected|violat)",
             r"\b(?:cannot|can't|unable to|won't|not able to|will not) (?:assist|help|comply|fulfill|answer|respond|generate|create) (?:\S{1,12} ){0,4}(?:policy|policies|guidelines|harmful|unsafe|request)\b",
             r"\bstop_reason\b['\x22]?: ?['\x22]?refusal\b",

@@ -74,7 +74,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is |was |were |does |did |could |can|has )?(?:not|no longer) (?:be |been )?(?:found|exists?|known|valid|available)\b",
             r"\bno longer registered\b",
             r"\b(?:kernel|repl|interpreter|notebook)\b(?: \S{1,40})? (?:does not exist|not found|no longer exists)\b",
-            r"\b(?:was|is|been|got) (?:deregistered|unregistered)\b",
+            r"\b(?:agent|session|worker|client|name|project|runner|device|node|subscription|webhook|handler|consumer)\b(?: \S{1,40})? (?:was|is|has been|got) (?:deregistered|unregistered)\b",
             r"\b(?:session|conversation|thread|context|memory|state|cache) (?:data )?(?:was |has been |is |got )?(?:reset|wiped|cleared|flushed) (?:by|on|after|because|due)\b",
 
             r"\b(?:sandbox|container|session|thread|conversation|batch|upload|workspace|vm|machine|browser)\b(?: \S{1,60})? (?:has |was |is |had )?already been (?:terminated|stopped|removed|destroyed|deleted|closed|shut down)\b",
@@ -89,7 +89,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:thread|conversation|session|chat|project|agent|run)\b(?: \S{1,60})? (?:is|was|has been) (?:archived|deleted|removed|closed|purged|evicted|cleaned up)\b",
             r"\b(?:session|conversation|thread|context|state)\b~\b(?:was lost|is lost|no longer in memory|could not be restored|cannot be resumed|could not be resumed)",
             r"\b(?:conversation|session|thread|assistant|project|task|agent|chat) not exists?\b",
-            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|room|channel|worker|context id|recipient|contact|memory|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?\b(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{1,80})?['\x22`>)]?(?: \S{1,30}){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
+            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|room|channel|worker|context id|recipient|contact|memory|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?\b(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{0,80}[\w/@-])?['\x22`>)]?(?: \S{0,30}[^ :]){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
             r"\b(?:sandbox|container|conversation|thread|response|file|cached? ?content|upload|batch|checkpoint|run)\b(?: \S{1,60})? (?:has |is |was )?expired\b",
             r"\bno (?:active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:.]|$)",
             r"\b(?:no such|unknown|invalid|unrecognized|can't find|cannot find|could not find|couldn't find|missing|lost|expired|stale) (?:an? |the |any |active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:' \x22`.]|$)",
@@ -98,7 +98,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot registered (?:for|in|with) project\b",
             r"\bserver not initialized\b",
             r"\bsession (?:has |was )?(?:expired or (?:was|has|been|does|did|never|not|is not|invalid|deleted)|terminated|been (?:terminated|deleted|closed))",
-            r"\b(?:encrypted|thinking) content\b~\bcould not be (?:verified|decrypted)",
+            r"\b(?:encrypted|thinking) content\b(?: for item \S{1,90})?~\bcould not be (?:verified|decrypted)",
             r"\bno tabs? with id\b|\btarget (?:page|closed)\b~\bclosed",
         ])
         .not(&[
@@ -115,8 +115,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\b(?:container|sandbox|session|workspace|environment|vm|instance|kernel)\b~\b(?:was|has been|is|got|been) (?:recycled|reclaimed|reaped|garbage[- ]collected|evicted|torn down|hibernated)\b",
 
-            r"\bsandbox\b~(?:was not found|not found|is not running|no longer running|has been (?:killed|terminated|paused|shut down)|timed? ?out and)",
+            r"\bsandbox\b~(?:was not found|not found|is not running|is (?:probably|likely|apparently) not running|no longer running|has been (?:killed|terminated|paused|shut down)|timed? ?out and)",
             r"\bcontainer (?:\S{1,70} )?is expired",
+            r"\b(?:sandbox|container|session|vm|machine|instance)\b~\breached (?:its |the )?end of (?:its )?life\b",
         ])
         .example("The sandbox is not running any more"),
     // What holds state expires otherwise than a login.
@@ -166,14 +167,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\bunknown (?:handle|cursor|token id|ticket|reference|object id|session key)\b",
 
-            r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{1,60}){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|closed|not found|unknown|missing|forgotten|wiped|evicted)\b",
+            r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{0,60}[^ :]){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|closed|not found|unknown|missing|forgotten|wiped|evicted)\b",
             r"\b(?:cursor|iterator|lease|transaction|savepoint|snapshot|consumer|subscription|watch) (?:id )?(?:\S{1,40} )?(?:not found|expired|is no longer|invalidated|unknown|too old)\b",
 
             r"\b(?:sandbox|container|session|thread|run|conversation|batch|upload|workspace|instance|vm|machine|browser|job|agent)\b(?: \S{1,60})? (?:has |was |is |had )(?:already |since )?(?:been )?(?:terminated|stopped and removed|reaped|garbage collected|evicted|discarded|cleaned up|destroyed|recycled|shut down|archived)\b",
             r"\bno such (?:container|image|volume|sandbox|object|key|job|task|window|client|pane|session|file object|upload|stream|instance|machine|vm|thread|conversation|agent|project|checkpoint|snapshot|dialog|message|topic|queue|consumer group)\b",
             r"\b(?:upload|file|session|thread|conversation|response|batch|cache|cached content|container|sandbox|checkpoint|lease|reservation|snapshot|url|link|handle|cursor|subscription|invite|result)\b(?: \S{1,60}){0,2} (?:has |is |was |have )?(?:already )?(?:expired|no longer (?:available|valid|exists?|active|found|accessible|stored))\b",
             r"\b(?:does not|doesn't|no longer) (?:exists?|know|recognize|have) (?:the |this |that |your |a |any )?(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload)\b",
-            r"\b(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload|document|subscription|consumer|member|lease|transaction|cursor|snapshot|memory store|vector store|index) (?:id |key |name )?(?:\S{1,60} )?(?:is |was )?(?:unknown|invalid|not (?:open|active|available|recognized|known|registered|present|initialized))\b",
+            r"\b(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload|document|subscription|consumer|member|lease|transaction|cursor|snapshot|memory store|vector store|index) (?:id |key |name )?(?:\S{0,60}[^ :] )?(?:is |was )?(?:unknown|invalid|not (?:open|active|available|recognized|known|registered|present|initialized))\b",
             r"\bnoscript no matching script\b",
             r"\b(?:collection|index|dataset|snapshot|ref|element|node|bucket|namespace|volume|knowledge base|data ?store|store|table|memory|entity|record|object|resource|template|webhook|evaluation|experiment|deployment job|artifact|fork|branch|lock|mailbox)s?(?: with)?(?: id| name| named)?[ :]{0,2}['\x22`<(\[]?[\w./:@-]{1,80}['\x22`>)\]]? (?:was |is |were |could |has been )?(?:does not exist|doesn't exist|not (?:be )?found|no longer exists|not exist|no longer valid)\b",
             r"\b& (?:resume|restore|reattach|re-attach|attach to|find|locate|load|reopen|continue) (?:(?:the|a|an|your|any|previous|saved) ){0,3}(?:session|thread|conversation|run|checkpoint|transcript|rollout|sandbox|container|pane|window|chat)\b",

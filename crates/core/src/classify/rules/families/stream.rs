@@ -15,7 +15,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bclosed (?:the )?connection without sending (?:the )?complete\b",
             r"\bincomplete (?:chunked read|read|chunk|message body|response|body|stream)\b",
             r"\bincompleteread\b",
-            r"\bconnection broken\b",
+            r"\bconnection broken(?:[:.,;)'\x22]|$)",
             r"\b(?:response|payload|body|message|answer|output|stream|reply|transmission) (?:payload |body )?(?:is |was |ended |got )?(?:not completed?|incomplete|truncated|cut off|cut short|interrupted|broken off|unexpectedly (?:closed|ended|terminated))",
             r"\bnot enough data to satisfy\b",
             r"\b(?:mid-?(?:response|stream|generation|message|turn|sentence|reply|answer|flight)|in the middle of (?:a |the )?(?:response|stream|generation))\b",
@@ -69,6 +69,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:error|failed|failure|interrupted|lost|disconnected) (?:while |during |in |reading )(?:the )?(?:streaming|stream|sse)\b",
             r"\bstreaming (?:error|failed|interrupted|response failed)\b",
             r"\bstream_?(?:error|interrupted|closed)\b",
+            // All that `fetch` of Node says of a body that broke off.
+            r"\bterminated$",
         ])
         .not(&["stream disconnected before completion: Rate limit reached for gpt-5"])
         .example("The stream was disconnected."),
@@ -117,12 +119,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bunexpected (?:disconnect|disconnection|end of stream)\b",
             r"\bearly eof\b",
             r"\bsideband packet\b",
-            r"\bmore (?:bytes )?expected\b",
+            r"\bmore bytes expected\b",
             r"\bexpected \d{1,12} (?:more )?bytes\b",
             r"\bgot (?:only )?\d{1,12} (?:out )?of \d{1,12} bytes\b",
             r"\bcontent-length\b~\b(?:mismatch|does not match|received|but)\b",
             r"\b(?:stream|response|generation|answer|output|turn|message) (?:was |has been |got |is )?(?:truncated|cut)\b",
-            r"\bbefore (?:a |the |any )?(?:final|terminal|done|stop|finish|message_stop|response\.completed)\b",
+            r"\bbefore (?:a |the |any )?(?:message_stop|response\.completed|(?:final|terminal|done|stop|finish) (?:event|chunk|message|token|marker|response|frame|reason|signal))\b",
             r"\bclosed before (?:the )?(?:response|stream|message|answer|body|completion)(?: was| is| had)? (?:complete|finish|fully|end|done)",
             r"\bbroke off\b",
             r"\bwas not closed cleanly\b",
