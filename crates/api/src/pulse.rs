@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use steadfast_core::record::{Event, Place, Record};
 use steadfast_core::{FailureKind, Timestamp};
 use steadfast_engine::Listener;
+use steadfast_engine::quick::QuickMap;
 
 /// Requests under way that are followed; beyond it new ones are counted but not shown.
 const OPEN_MAX: usize = 32 * 1024;
@@ -27,8 +28,8 @@ pub(crate) struct Pulse(Mutex<Beat>);
 #[derive(Debug, Default)]
 struct Beat {
     open: HashMap<Arc<str>, Open>,
-    projects: HashMap<Arc<str>, Meter>,
-    endpoints: HashMap<Arc<str>, Fare>,
+    projects: QuickMap<Arc<str>, Meter>,
+    endpoints: QuickMap<Arc<str>, Fare>,
 }
 
 /// A request under way.
@@ -171,7 +172,7 @@ impl Beat {
 }
 
 /// The entry of this name, made where there is room.
-fn known<'m, T: Default>(map: &'m mut HashMap<Arc<str>, T>, name: &Arc<str>) -> Option<&'m mut T> {
+fn known<'m, T: Default>(map: &'m mut QuickMap<Arc<str>, T>, name: &Arc<str>) -> Option<&'m mut T> {
     if map.len() >= NAMES_MAX && !map.contains_key(name) {
         return None;
     }

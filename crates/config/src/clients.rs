@@ -288,13 +288,19 @@ pub(crate) fn recognise<'a, 'h>(
     path: &str,
     header: impl Fn(&str) -> Option<&'h str>,
 ) -> Option<&'a Arc<Client>> {
-    // Nearly every sign is about this one.
+    // Nearly every sign is about this one, and most have a letter that it lacks.
     let agent = header("user-agent");
+    let mut letters = [false; 256];
+    agent.unwrap_or_default().bytes().for_each(|letter| letters[usize::from(letter)] = true);
+    let may_hold = |text: &str| text.bytes().all(|letter| letters[usize::from(letter)]);
     let shows = |sign: &Sign| match sign {
         Sign::Path(start) => path.starts_with(start.as_str()),
+        Sign::Header { name, text: Some(text) } if name == "user-agent" => {
+            may_hold(text) && agent.is_some_and(|agent| agent.contains(text.as_str()))
+        }
         Sign::Header { name, text } => {
-            let sent = if name == "user-agent" { agent } else { header(name) };
-            sent.is_some_and(|sent| text.as_ref().is_none_or(|text| sent.contains(text.as_str())))
+            let holds = |sent: &str| text.as_ref().is_none_or(|text| sent.contains(text.as_str()));
+            header(name).is_some_and(holds)
         }
     };
     clients.iter().find(|client| client.signs.iter().any(shows)).or(clients.last())

@@ -28,7 +28,7 @@ mod operation;
 mod outliving;
 mod owners;
 mod patience;
-mod quick;
+pub mod quick;
 mod recall;
 mod recorder;
 mod relay;

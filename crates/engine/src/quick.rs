@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map by names that are ours.
-pub(crate) type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
+pub type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
 
 /// Eight bytes at a time, mixed by a multiplication.
 #[derive(Debug, Default)]
-pub(crate) struct Quick(u64);
+pub struct Quick(u64);
 
 impl Quick {
     const fn mix(&mut self, word: u64) {

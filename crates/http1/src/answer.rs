@@ -148,7 +148,7 @@ fn name(written: &str) -> Result<HeaderName, Malformed> {
     NAMES.with_borrow_mut(|names| {
         let place = &mut names[name_place(written.as_bytes())];
         match place {
-            Some(known) if known == written || known.as_str().eq_ignore_ascii_case(written) => Ok(known.clone()),
+            Some(known) if known.as_str() == written || known == written => Ok(known.clone()),
             _ => Ok(place.insert(make()?).clone()),
         }
     })

@@ -142,9 +142,7 @@ fn number(out: &mut Vec<u8>, value: i64) {
 }
 
 fn text(out: &mut Vec<u8>, value: &str) {
-    // All of it, without a way out: the compiler looks at many bytes at once then.
-    let special = |found, byte| found | (byte < 0x20) | (byte == b'"') | (byte == b'\\');
-    if value.bytes().fold(false, special) {
+    if needs_escapes(value.as_bytes()) {
         let _ = serde_json::to_writer(out, value);
         return;
     }
@@ -152,4 +150,41 @@ fn text(out: &mut Vec<u8>, value: &str) {
     out.push(b'"');
     out.extend_from_slice(value.as_bytes());
     out.push(b'"');
+}
+
+/// Whether a text has a quote, a backslash or a control character; eight bytes are looked at together.
+fn needs_escapes(text: &[u8]) -> bool {
+    const LOW: u64 = u64::from_le_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    // The high bit of each byte that is zero, and perhaps of bytes behind it.
+    let zeros = |word: u64| word.wrapping_sub(LOW) & !word & HIGH;
+    let special = |word: u64| {
+        let controls = word.wrapping_sub(LOW * 0x20) & !word & HIGH;
+        controls | zeros(word ^ (LOW * u64::from(b'"'))) | zeros(word ^ (LOW * u64::from(b'\\')))
+    };
+    let (words, rest) = text.as_chunks();
+    let mut last = [b' '; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let found = words.iter().fold(0, |found, word| found | special(u64::from_le_bytes(*word)));
+    (found | special(u64::from_le_bytes(last))) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_needs_escapes_is_told(text in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let one_by_one = text.iter().any(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
+            prop_assert_eq!(needs_escapes(&text), one_by_one);
+        }
+
+        #[test]
+        fn what_needs_none_is_told(text in "[ -!#-\\[\\]-~é]{0,40}") {
+            prop_assert!(!needs_escapes(text.as_bytes()));
+        }
+    }
 }
