@@ -486,4 +486,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[r"\b& (?:create|establish|negotiate|set up) (?:an? |the )?(?:ssl/tls|ssl|tls|secure) (?:secure )?(?:channel|context)\b"])
         .example("The request was aborted: Could not create SSL/TLS secure channel."),
+    // Something had to be fetched first, and that could not be reached.
+    rule("network.step_before", NetworkTransient)
+        .text(&[r"\b(?:refresh|exchange|login|sign-in|discovery|handshake) (?:request )?(?:failed|failure|error)\b~\b(?:error sending|connection (?:error|failed)|fetch failed|network error)"])
+        .example("HTTP 500: token refresh failed: error sending the request"),
 ];
