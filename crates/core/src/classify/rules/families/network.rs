@@ -532,7 +532,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .text(&[
             r"\b(?:tlsv1|tlsv13|sslv3)[ _]alert[ _](?:handshake|protocol|bad[ _]?cert|unknown|unsupported|certificate|unrecognized|unrecognised|insufficient|access|illegal|decode|internal[ _]?error|decrypt[ _]?error|no[ _]?(?:application|certificate|renegotiation)|missing|inappropriate|unexpected)\w{0,40}",
-            r"\b(?:fatal alert|remote error: tls|tls alert|ssl alert|alert received)[:,]? (?:\S{1,12} )?(?:handshake|protocol|bad[ _]?cert|unknown|unsupported|certificate|unrecognized|unrecognised|insufficient|access|illegal|decode|internal[ _]?error|decrypt[ _]?error|no[ _]?(?:application|certificate|renegotiation)|missing|inappropriate|unexpected)\w{0,40}",
+            r"\b(?:fatal alert|remote error: tls|tls alert|ssl alert)[:,]? (?:\S{1,12} )?(?:handshake|protocol|bad[ _]?cert|unknown|unsupported|certificate|unrecognized|unrecognised|insufficient|access|illegal|decode|internal[ _]?error|decrypt[ _]?error|no[ _]?(?:application|certificate|renegotiation)|missing|inappropriate|unexpected)\w{0,40}",
             r"\ba tls fatal alert has been received\b",
             r"\bssl: (?:unexpected_message|record_layer_failure|http_request)\b",
             r"\bssl routines:\S{0,40}:(?:http request|unexpected message|record layer failure|https proxy request|no protocols available)\b",
@@ -548,7 +548,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:do|does) not conform to algorithm constraints\b|\btrustanchors parameter must be non-empty\b",
             r"\bno (?:trusted certificate|name matching \S{1,80}) found\b|\bpath does not chain with any of the trust anchors\b",
             r"\b(?:crl|ocsp response) (?:has )?expired\b",
-            r"\bdoes not match target host name\b|\bip address mismatch\b",
+            r"\bdoes not match target host name\b",
         ])
         .not(&["error:0A0003FC:SSL routines::sslv3 alert bad record mac"])
         .example("remote error: tls: insufficient security level"),
