@@ -234,18 +234,20 @@ fn decide(
         })
 }
 
-/// Whether a verdict blames the server or the network in general terms while the status blames
-/// the caller: "returned 401, the endpoint may be temporarily unavailable", "failed to fetch: 402".
-/// Whoever got a status has been connected. Likewise a server that blames itself: "500: path must be
-/// a string" is its own trouble.
+/// Whether a verdict blames another in general terms than the status does: "returned 401, the endpoint
+/// may be temporarily unavailable", "failed to fetch: 402". Whoever got a status has been connected.
+/// Likewise a server that blames itself: "500: path must be a string" is its own trouble. And what is not
+/// JSON or fails a schema under a 400 is the request, unless the words say that the model made it.
 fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
-    let contradicts = match verdict.kind {
-        FailureKind::ServerError => matches!(status, Some(400..=407 | 413 | 415 | 422 | 429)),
-        FailureKind::NetworkTransient => matches!(status, Some(400..=407 | 413 | 415 | 422 | 429)),
-        FailureKind::InvalidRequest => matches!(status, Some(500 | 502 | 503 | 504)),
-        _ => false,
+    let refused = matches!(status, Some(400..=407 | 413 | 415 | 422 | 429));
+    let (contradicts, up_to) = match verdict.kind {
+        FailureKind::ServerError => (refused, Weight::Class),
+        FailureKind::NetworkTransient => (refused || matches!(status, Some(500 | 502 | 503 | 520)), Weight::Class),
+        FailureKind::InvalidRequest => (matches!(status, Some(500 | 502 | 503 | 504)), Weight::Class),
+        FailureKind::BadOutput => (matches!(status, Some(400 | 422)), Weight::Cause),
+        _ => return false,
     };
-    contradicts && verdict.precedence <= rule::precedence(Weight::Class, verdict.kind)
+    contradicts && verdict.precedence <= rule::precedence(up_to, verdict.kind)
 }
 
 /// Rate limit or quota, by the wait that was stated.

@@ -319,6 +319,16 @@ pub const BENIGN: &[Benign] = &[
         "DeprecationWarning: the timeout argument is deprecated",
     ),
     benign(
+        "benign.insecure",
+        r"^=(?:WARNING|INFO|NOTICE|PROGRESS) REPORT====.*|^\s*Description: .server authenticity is not verified\b.*|^\s*Reason: .*\bverify_peer\b.*|\b(?:InsecureRequest|NotOpenSSL|SubjectAltName|InsecurePlatform|SNIMissing)Warning\b.*|\bNODE_TLS_REJECT_UNAUTHORIZED environment variable to '0'.*",
+        "InsecureRequestWarning: Unverified HTTPS request is being made to host 'x'. Adding certificate verification is advised.",
+    ),
+    benign(
+        "benign.manual",
+        r"^Help on (?:[\w-]+ ){0,3}(?:class|function|module|method|package|object)\b.*",
+        "Help on class TimeoutError in module asyncio:",
+    ),
+    benign(
         "benign.talk",
         r"^\s*(?:getting|seeing|hitting|facing|having) [^:{]*$|(?::\(|:\)|;\)|:D|👍|😊|🙏|😅)\s*$|\blooks good(?: to me)?\b[^{]*$|^\s*(?:thanks|thank you|lgtm|same here|\+1|not sure|(?:this|that|it) (?:can|may|might|could|will) happen|randomly|periodically|sometimes|occasionally|after the|before the|in my case|it seems|it looks like|looks like|seems like|turns out|maybe|perhaps|i'd|i'll|i've|let's|we've|we'll)\b[^:{]*$",
         "Set concurrency to 5, still hitting their rate limits :(",
@@ -385,7 +395,7 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         code.note(line_start, benign);
         match benign {
             // What begins with its usage is a help text.
-            Some("benign.usage") if number == 0 => return (Cow::Borrowed(b""), Some("benign.usage")),
+            Some(name @ ("benign.usage" | "benign.manual")) if number == 0 => return (Cow::Borrowed(b""), Some(name)),
             // Whoever asserts is a test: what stands around it is its expectation.
             Some("benign.assertion") => return (Cow::Borrowed(b""), Some("benign.assertion")),
             Some(name) => seen = seen.or(Some(name)),

@@ -147,6 +147,8 @@ impl Rule {
 /// The place of a match in the order of precedence; the highest decides.
 pub(super) fn precedence(weight: Weight, kind: FailureKind) -> u16 {
     let place = PRECEDENCE.iter().position(|listed| *listed == kind).unwrap_or(PRECEDENCE.len());
+    // That something was blocked is also said of keys, addresses and accounts: only the cause tells.
+    let place = if weight == Weight::Class && kind == FailureKind::ContentFilter { PRECEDENCE.len() } else { place };
     // One weight is worth more than any kind.
     (weight as u16) * 32 + (31 - place.min(31) as u16)
 }

@@ -12,6 +12,16 @@ fn classify(text: &str) -> Failure {
 }
 
 #[test]
+fn numbers_of_any_length_are_numbers() {
+    for received in ["7", "12", "123", "1234567"] {
+        let body = format!("curl: (28) Operation timed out after 1001 milliseconds with {received} bytes received");
+        assert_eq!(classify(&body).rule, "stream.silent", "{body}");
+    }
+    let none = "curl: (28) Operation timed out after 1001 milliseconds with 0 bytes received";
+    assert_eq!(classify(none).kind, FailureKind::Timeout);
+}
+
+#[test]
 fn every_example_is_decided_by_its_rule() {
     let mut wrong = Vec::new();
     for rule in Classifier::builtin().rules() {

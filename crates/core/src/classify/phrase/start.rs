@@ -67,7 +67,9 @@ fn starts(parts: &[&Hir], bytes: usize) -> Option<Vec<Vec<u8>>> {
             all
         }
         HirKind::Repetition(repetition) if repetition.min == 0 => {
-            let mut all = starts(&prepend(&repetition.sub, rest), bytes)?;
+            // What can come again is not always followed by the rest.
+            let behind = if repetition.max == Some(1) { rest } else { &[] };
+            let mut all = starts(&prepend(&repetition.sub, behind), bytes)?;
             all.extend(starts(rest, bytes)?);
             all
         }

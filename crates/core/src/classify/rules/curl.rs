@@ -58,7 +58,9 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:22)\b"])
         .example("curl: (22) The requested URL returned error"),
     connection("curl.timeout", Timeout)
-        .text(&[r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:28)\b"])
+        .text(&[
+            r"\boperation too slow\b",
+            r"(?:curl(?: error)?(?: code)?[:;]? ?\(|pycurl\.error: \(|curl error:? (?:code:? )?|rpc failed; curl |curl (?:return|exit) code:? |errcode: )(?:28)\b"])
         .code(&[
             "OPERATION_TIMEDOUT",
 

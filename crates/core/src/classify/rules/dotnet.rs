@@ -22,6 +22,12 @@ pub(super) const RULES: &[Rule] = &[
     rule("dotnet.premature", StreamInterrupted)
         .text(&["response ended prematurely", "httpioexception~responseended"])
         .example("The response ended prematurely."),
+    // Nothing had come when it ended; where something had, it says how much is missing.
+    connection("dotnet.no_answer", NetworkTransient)
+        .decisive()
+        .text(&[r"\bsending the request\. ---> \S{1,60}: the response ended prematurely\. "])
+        .not(&["The response ended prematurely, with at least 12 additional bytes expected."])
+        .example("An error occurred while sending the request. ---> System.IO.IOException: The response ended prematurely. at x"),
     rule("dotnet.unknown_host", NetworkPermanent)
         .decisive()
         .text(&["no such host is known", "remote name could not be resolved"])

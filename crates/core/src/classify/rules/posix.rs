@@ -47,7 +47,12 @@ pub(super) const RULES: &[Rule] = &[
         .example("getaddrinfo ENOTFOUND api.no-such.test"),
     rule("posix.EPROTO", NetworkPermanent)
         .decisive()
-        .code(&["EPROTO", "EPROTONOSUPPORT", "EAFNOSUPPORT", "EINVALIDURL"])
+        .code(&["EPROTO", "EPROTONOSUPPORT", "EAFNOSUPPORT", "EPFNOSUPPORT", "EINVALIDURL"])
+        .text(&[
+            r"\b(?:address|protocol) family (?:for hostname )?not supported\b",
+            r"\bservname not supported for ai_socktype\b|\bai_(?:family|socktype|flags) not supported\b|\bbad value for ai_flags\b",
+            r"\bos error (?:92|93|94|96|97|10043|10047)\)",
+        ])
         .example("write EPROTO 139:SSL routines:ssl3_get_record:wrong version number"),
     rule("posix.ENOENT_spawn", ProcessDied)
         .decisive()

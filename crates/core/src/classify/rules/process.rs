@@ -1,7 +1,8 @@
 //! Local processes: exits, signals, memory, containers, terminals.
 
 use crate::classify::rule::{Rule, rule};
-use crate::kind::FailureKind::{Cancelled, ProcessDied, StateLost, Timeout};
+use crate::evidence::Surface;
+use crate::kind::FailureKind::{Cancelled, ProcessDied, StateLost, Timeout, Unknown};
 
 pub(super) const RULES: &[Rule] = &[
     rule("process.oom", ProcessDied)
@@ -152,7 +153,7 @@ pub(super) const RULES: &[Rule] = &[
             r"\bexited too quickly\b",
 
             r"line \d{1,6}: \d{1,8} (?:killed|terminated|aborted|hangup)\b",
-            "zsh: (?:killed|terminated|abort)",
+            "zsh: (?:killed|terminated|abort|hangup|alarm|quit|trace trap|invalid system call|illegal hardware|floating point|exec format)",
             r"^(?:killed|terminated|aborted|hangup)(?:[.!:;]|$| \(| by\b| at\b)",
             r"\b(?:process|worker|container|child|task runner|subprocess|session|agent|job)\b(?: \S{1,40}){0,2} (?:was |has been |got |is )?(?:killed|terminated unexpectedly|crashed|dead|died|gone)\b",
         ])
@@ -174,6 +175,8 @@ pub(super) const RULES: &[Rule] = &[
 
             "failed to run command",
             "cannot run program",
+            "unable to access jarfile",
+            "is not executable by this user",
             "error=2, no such file",
             r"\bconnect enoent\b",
             "cannot find module",
@@ -431,4 +434,21 @@ pub(super) const RULES: &[Rule] = &[
             r"\bexecutable (?:doesn't|does not) exist\b",
 r"\bfork\b[^a-z]{1,4}(?:retry: )?(?:resource temporarily unavailable|cannot allocate memory|no child)", r"\b(?:gpu|browser|renderer|worker|child|helper|main) process (?:was|is|has been|got) (?:lost|gone|unresponsive)\b"])
         .example("Message: chrome not reachable"),
+    // The names of signals as shells print them, alone or behind the number of a process.
+    rule("process.signal_name", ProcessDied)
+        .decisive()
+        .text(&[
+            r"^(?:alarm clock|bad system call|trace/breakpoint trap|user defined signal [12]|virtual timer expired|profiling timer expired|(?:cpu ?time|file ?size) limit exceeded|stack fault|abort trap|emt trap|real-time signal \d{1,2}|quit: 3)(?:: \d{1,2})?(?: \(core dumped\))?$",
+            r"\bline \d{1,6}: \d{1,8} (?:alarm clock|bad system call|trace/breakpoint trap|user defined signal [12]|virtual timer expired|profiling timer expired|(?:cpu ?time|file ?size) limit exceeded|stack fault|abort trap|quit|broken pipe|real-time signal)\b",
+        ])
+        .example("run.sh: line 4: 4054 Alarm clock ./agent"),
+    // A shell's word for SIGABRT, and everyone else's for a call that was given up.
+    rule("process.aborted", Cancelled)
+        .on(Surface::Process, ProcessDied)
+        .decisive()
+        .text(&[r"^aborted\.?$"])
+        .example("Aborted"),
+    rule("process.no_bus", Unknown)
+        .text(&[r"\b& (?:connect to|get|open) (?:the )?(?:system |session |user |d-)?(?:scope )?(?:message )?bus(?: connection)?(?::|$)"])
+        .example("Failed to connect to bus: Host is off"),
 ];

@@ -107,7 +107,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\b(?:axioserror|error): (?:\S{1,20} ){0,3}aborted[.!]?$",
-            r"\b(?:stream|response|body|transfer|download|socket) (?:was |has been |is |got )?aborted\b",
+            r"\b(?:stream|response|body|socket) (?:was |has been |is |got )?aborted\b",
         ])
         .not(&["The operation was aborted due to timeout", "Error: The operation was aborted by the user"])
         .example("AxiosError: stream has been aborted"),
@@ -146,4 +146,21 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["ERROR: canceling statement due to statement timeout"])
         .example("celery.exceptions.TaskRevokedError: revoked"),
+    // Programs that fetch say so of every end, and name its cause beside it.
+    rule("cancel.transfer", Cancelled)
+        .class()
+        .on(Surface::Stream, StreamInterrupted)
+        .text(&[r"\b(?:transfer|download|upload) (?:was |has been |is |got )?aborted\b"])
+        .not(&["Download aborted. cause: Connection refused"])
+        .example("The download was aborted"),
+    // What shells and runtimes print of SIGINT.
+    rule("cancel.interrupt", Cancelled)
+        .decisive()
+        .text(&[
+            r"\bmake(?:\[\d{1,2}\])?: \*{3} \[[^\]]{1,80}\] interrupt\b",
+            r"\bin [`'][^`']{1,60}': interrupt\b",
+            r"\bline \d{1,6}: \d{1,8} interrupt\b",
+            r"^interrupt(?:: 2)?$",
+        ])
+        .example("make: *** [Makefile:9: serve] Interrupt"),
 ];

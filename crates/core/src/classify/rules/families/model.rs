@@ -217,4 +217,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno 'model_name' with this string\b",
 r"\bonly\b~\ballowed now, your model\b", r"\b(?:invalid|unknown|unrecognized) or (?:unavailable|unsupported|disabled) model\b"])
         .example("Only foo allowed now, your model bar"),
+    rule("model.plan", ModelUnavailable)
+        .text(&[r"\bmodel (?:['\x22`]?[\w./:-]{1,60}['\x22`]? )?(?:requires|needs|is only (?:available|offered) (?:with|on|to|for|in)) (?:an? |the |your )?(?:\S{1,14} ){0,2}(?:subscription|plan|tier|license|membership)s?\b"])
+        .example("The model gpt-9 requires a paid subscription"),
 ];

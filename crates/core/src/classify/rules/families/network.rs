@@ -116,13 +116,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["getaddrinfo: Temporary failure in name resolution"])
         .example("No address associated with hostname"),
     rule("network.dns_unresolved", NetworkPermanent)
-        .code(&["ServerNotFoundError", "HostNotFoundError", "HostNotFound", "NameNotResolved", "DNSLookupError"])
+        .code(&["ServerNotFoundError", "HostNotFoundError", "HostNotFound", "NameNotResolved", "DNSLookupError", "DnsNameResolverException", "NS_ERROR_UNKNOWN_HOST", "NS_ERROR_UNKNOWN_PROXY_HOST"])
         .text(&[
             r"\b& (?:find|locate) (?:the |a |any )?(?:remote |specified |target )?(?:host|hostname|host name|domain|dns name|ip address|(?:server|address) (?:at|for|of|with|named)|server (?:ip|name|dns|address))\b",
             r"\b& (?:be )?(?:resolve|look ?up)d? (?:the )?(?:host|hostname|host name|name|proxy|domain|address|dns|remote name|server|ip)",
             r"\b(?:error|failure|failed) (?:while |when |in |during )?(?:resolving|looking up)\b",
             r"\b(?:name|host|hostname|address) (?:resolution|lookup) (?:failed|failure|error)\b",
             r"\bincorrect host\b",
+            r"\b& resolve ['\x22`][\w-]{1,60}\.(?:[\w-]{1,60}\.){0,4}(?:com|org|net|io|ai|dev|co|cn|cloud|app|local|internal|invalid|test|example)\.?['\x22`]",
             r"\b(?:host|hostname|name|domain|address|dns|server|endpoint|url|proxy)\b~\bcould not be resolved\b",
         ])
         .not(&["unable to resolve host address 'mirror.local': Temporary failure in name resolution"])
@@ -208,6 +209,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\brelative url without a base\b",
             r"\bempty host\b",
             r"\bno host (?:specified|supplied|in request url)",
+            r"\b(?:missing port|too many colons) in address\b|\blookup tcp/\S{1,30}: unknown port\b",
         ])
         .not(&["invalid image_url: must be base64"])
         .example("Invalid URL: no host given"),
@@ -250,7 +252,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bunexpected server response: ?[123]\d\d\b",
             r"\bhandshake status [23]\d\d\b",
 
-            r"\bbad ?status ?line\b",
+            r"\b(?:bad|wrong|unexpected|illegal|malformed|invalid|garbled)[ _-]?(?:http[ _-])?status[ _-]?line\b",
+            r"\b(?:bad|wrong|unexpected|illegal|malformed|invalid) (?:http |mime )?header line\b",
+            r"\bcould_not_parse_as_http\b|\bhttpbadresponse\b|\bhttpheadersyntaxerror\b|\binvalidlineseparatorexception\b|\bunsupportedhttpversionexception\b",
+            r"\b(?:respond|reply|answer)(?:ed)? with (?:a )?valid http response\b|\bunsupported version: http/",
+            r"\bnot valid: is this a git repository\b",
             r"\bhttp/0\.9\b",
             r"\bdid not receive a valid http response\b",
             r"\bmalformed http (?:response|status|version)\b",
@@ -264,6 +270,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bunexpected response from (?:the )?(?:websocket )?server\b~not http",
         ])
         .example("Expected HTTP/, got SSH"),
+    // What the parser of Node calls it. Behind the head of a response it is a chunk that was cut.
+    connection("network.http_parser", NetworkPermanent)
+        .decisive()
+        .code(&["HPE_INVALID_HEADER_TOKEN", "HPE_UNEXPECTED_CONTENT_LENGTH", "HPE_STRICT"])
+        .text(&[
+            r"\bdoes not match the http/[\d.]{1,3} protocol\b",
+            r"\bparse error: (?:invalid|missing|unexpected|expected|response|duplicate|content-length) (?:\S{1,16} )?(?:header|content-length|transfer-encoding|status|version|lf|cr|http|overflow)\b",
+        ])
+        .not(&["Parse Error: Invalid character in chunk size"])
+        .example("Parse Error: Missing expected CR after header value"),
     connection("network.connect", NetworkTransient)
         .class()
         .text(&[
@@ -468,6 +484,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bpeer sent no certificates\b|\bno peer certificate\b",
             r"\bexpecting server hello, got alert\b",
             r"\bblocked by cors policy\b",
+            r"\bhost key verification failed\b|\bremote host identification has changed\b",
             r"\bcaptive portal\b",
         ])
         .example("tlsv1 unrecognized name"),
@@ -486,4 +503,53 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[r"\b& (?:create|establish|negotiate|set up) (?:an? |the )?(?:ssl/tls|ssl|tls|secure) (?:secure )?(?:channel|context)\b"])
         .example("The request was aborted: Could not create SSL/TLS secure channel."),
+    // Something had to be fetched first, and that could not be reached.
+    rule("network.step_before", NetworkTransient)
+        .text(&[r"\b(?:refresh|exchange|login|sign-in|discovery|handshake) (?:request )?(?:failed|failure|error)\b~\b(?:error sending|connection (?:error|failed)|fetch failed|network error)"])
+        .example("HTTP 500: token refresh failed: error sending the request"),
+    // One side ends the handshake with an alert: the next one would end the same way.
+    rule("network.tls_alert", NetworkPermanent)
+        .decisive()
+        .code(&[
+            "WRONG_SSL_VERSION",
+            "UNSUPPORTED_PROTOCOL",
+            "NO_PROTOCOLS_AVAILABLE",
+            "NO_CIPHERS_AVAILABLE",
+            "NO_SHARED_CIPHER",
+            "WRONG_SIGNATURE_TYPE",
+            "DH_KEY_TOO_SMALL",
+            "EE_KEY_TOO_SMALL",
+            "CA_MD_TOO_WEAK",
+            "UNSAFE_LEGACY_RENEGOTIATION_DISABLED",
+            "TLSV1_UNRECOGNIZED_NAME",
+            "HTTPS_PROXY_REQUEST",
+            "SEC_E_INVALID_TOKEN",
+            "SEC_E_ALGORITHM_MISMATCH",
+            "SEC_E_UNSUPPORTED_FUNCTION",
+            "CRYPT_E_REVOKED",
+            "CRYPT_E_NO_REVOCATION_CHECK",
+            "CRYPT_E_REVOCATION_OFFLINE",
+        ])
+        .text(&[
+            r"\b(?:tlsv1|tlsv13|sslv3)[ _]alert[ _](?:handshake|protocol|bad[ _]?cert|unknown|unsupported|certificate|unrecognized|unrecognised|insufficient|access|illegal|decode|internal[ _]?error|decrypt[ _]?error|no[ _]?(?:application|certificate|renegotiation)|missing|inappropriate|unexpected)\w{0,40}",
+            r"\b(?:fatal alert|remote error: tls|tls alert|ssl alert)[:,]? (?:\S{1,12} )?(?:handshake|protocol|bad[ _]?cert|unknown|unsupported|certificate|unrecognized|unrecognised|insufficient|access|illegal|decode|internal[ _]?error|decrypt[ _]?error|no[ _]?(?:application|certificate|renegotiation)|missing|inappropriate|unexpected)\w{0,40}",
+            r"\ba tls fatal alert has been received\b",
+            r"\bssl: (?:unexpected_message|record_layer_failure|http_request)\b",
+            r"\bssl routines:\S{0,40}:(?:http request|unexpected message|record layer failure|https proxy request|no protocols available)\b",
+            r"\bgnutls_handshake\(\) failed: handshake failed\b|\btls: no supported versions\b",
+            r"\bunacceptable (?:tls |ssl )?certificate\b",
+            r"\bfailed to enable crypto\b",
+            r"\bcannot determine the frame size\b|\bcorrupted frame was received\b",
+            r"\b(?:initializesecuritycontext|acquirecredentialshandle)\w? failed\b",
+            r"\b(?:ee certificate|certificate|ca|dh|rsa|ec) (?:public )?key (?:is )?too (?:weak|small|short)\b|\bdigest algorithm too weak\b|\bmd too weak\b",
+            r"\bunsafe legacy renegotiation\b",
+            r"\bno supported cipher suites?\b|\bno cipher suites? in common\b|\bcipher suites? (?:\S{1,12} )?not supported\b",
+            r"\bpacket with illegal or unsupported version\b",
+            r"\b(?:do|does) not conform to algorithm constraints\b|\btrustanchors parameter must be non-empty\b",
+            r"\bno (?:trusted certificate|name matching \S{1,80}) found\b|\bpath does not chain with any of the trust anchors\b",
+            r"\b(?:crl|ocsp response) (?:has )?expired\b",
+            r"\bdoes not match target host name\b",
+        ])
+        .not(&["error:0A0003FC:SSL routines::sslv3 alert bad record mac"])
+        .example("remote error: tls: insufficient security level"),
 ];

@@ -234,4 +234,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bsaved (?:progress|state|session) & be (?:verified|restored|loaded|read)\b",
         ])
         .example("workflow execution already completed"),
+    // Who may not know whether a thing exists is told neither.
+    rule("state.or_gone", StateLost)
+        .text(&[r"\b(?:file|files|cached ?content|cache|batch|operation|thread|session|conversation|assistant|vector store|container|corpus|document|upload|response|run)\b(?: ['\x22`]?[\w./-]{1,80}['\x22`]?)?,? or (?:it|they) (?:may|might|does|do) not exist\b"])
+        .example("You lack access to the file 'a7' or it might not exist"),
 ];
