@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::phrase::{ALWAYS_NOTE, HEAD_BYTES, KEY_BYTES, Known, LONG_BYTES, Literal, Phrase, head};
 use super::text::Text;
-use super::words::Words;
+use super::words::{Head, Words, hash, mask};
 
 /// Slots of the index: a few times as many as there are beginnings.
 const SLOTS: usize = 1 << SLOT_BITS;
@@ -146,7 +146,7 @@ impl Index {
     /// Where phrases of this index may begin in a text whose words are known.
     pub(super) fn candidates_of(&self, text: &Text, words: &Words) -> Candidates<'_> {
         let mut candidates = self.candidates(text.lower.len());
-        words.starts().iter().for_each(|at| candidates.add(*at, head(&text.lower[*at as usize..])));
+        words.starts().iter().for_each(|at| candidates.add(*at, Head::new(&text.lower, *at)));
         candidates
     }
 
@@ -189,15 +189,15 @@ pub(super) struct Candidates<'a> {
 impl Candidates<'_> {
     /// Adds a word by where it begins and its first bytes, if something begins like it.
     #[inline(always)]
-    pub(super) fn add(&mut self, at: u32, head: u64) {
-        for mask in &MASKS[..COMMON_WIDTHS] {
-            let hash = hash(head & mask);
+    pub(super) fn add(&mut self, at: u32, head: Head) {
+        for hash in [head.long, head.key] {
             if has(&self.index.known, bit(hash)) {
-                self.push(at, head, slot(hash));
+                self.push(at, head.bytes, slot(hash));
             }
         }
-        if has(&self.index.short, (head & 0xffff) as usize) {
-            MASKS[COMMON_WIDTHS..].iter().for_each(|mask| self.push(at, head, slot(hash(head & mask))));
+        let bytes = head.bytes;
+        if has(&self.index.short, (bytes & 0xffff) as usize) {
+            MASKS[COMMON_WIDTHS..].iter().for_each(|mask| self.push(at, bytes, slot(hash(bytes & mask))));
         }
     }
 
@@ -260,7 +260,6 @@ impl<R: FnMut(u16, &Phrase, (usize, Known), u32) -> u32> Search<'_, R> {
     }
 
     /// Runs the phrase of an entry.
-    #[inline(never)]
     fn run(&mut self, at: usize, entry: &Entry) {
         let phrase = usize::from(entry.phrase);
         if at < self.tail
@@ -304,15 +303,6 @@ fn quick(needs: &[Box<[u16]>]) -> ([u16; QUICK_NOTES], Vec<&[u16]>) {
 
 fn pair(first: u8, second: u8) -> usize {
     usize::from(u16::from_le_bytes([first, second]))
-}
-
-/// The first bytes of a head, one to all.
-const fn mask(bytes: usize) -> u64 {
-    u64::MAX >> (u64::BITS as usize - 8 * bytes)
-}
-
-fn hash(key: u64) -> u64 {
-    key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 fn slot(hash: u64) -> usize {

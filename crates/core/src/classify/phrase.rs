@@ -118,10 +118,7 @@ impl Phrase {
     /// Compiles `pattern`, in which `~` stands for up to sixty bytes of anything
     /// before a word or a sign, and `&` for "failed to" in all its wordings.
     pub(super) fn new(pattern: &str) -> Result<Self, Unusable> {
-        let pattern = CONTRACTED.iter().fold(pattern.to_owned(), |pattern, verb| {
-            pattern.replace(&format!("{verb} not"), &format!("{verb}(?: not|n't)"))
-        });
-        let pattern = pattern.replace('~', ".{0,60}").replace('&', FAILED);
+        let pattern = expand(pattern);
         let parser = ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern);
         let hir = parser.map_err(|error| Unusable::Syntax(error.to_string()))?;
         if hir.properties().maximum_len().is_none() {
@@ -175,6 +172,22 @@ impl Phrase {
     fn runner<'a>(&'a self, text: &'a [u8], words: &'a [u32]) -> Runner<'a> {
         Runner { program: &self.program, text, words, marks: [0; 2], steps: STEPS_MAX }
     }
+}
+
+/// A pattern with its short forms written out.
+fn expand(pattern: &str) -> String {
+    let mut expanded = String::with_capacity(2 * pattern.len());
+    for (index, part) in pattern.split(" not").enumerate() {
+        if index > 0 {
+            let is_contracted = CONTRACTED.iter().any(|verb| expanded.ends_with(verb));
+            expanded.push_str(if is_contracted { "(?: not|n't)" } else { " not" });
+        }
+        expanded.push_str(part);
+    }
+    if expanded.contains(['~', '&']) {
+        return expanded.replace('~', ".{0,60}").replace('&', FAILED);
+    }
+    expanded
 }
 
 struct Runner<'a> {
@@ -327,18 +340,40 @@ fn is_next_sentence(before: &[u8]) -> bool {
     matches!(before, [.., b'a'..=b'z' | b')' | b'"' | b'\'', b'.' | b'!' | b'?' | b';', b' '])
 }
 
+/// Most are about the bounds of a word.
+#[inline]
 fn holds(look: Look, text: &[u8], at: usize) -> bool {
-    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| Set::WORD.has(*byte));
+    if look == Look::WordAscii { is_bound(text, at) } else { holds_other(look, text, at) }
+}
+
+/// Whether a word begins or ends at `at`.
+#[inline]
+fn is_bound(text: &[u8], at: usize) -> bool {
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| WORD_BYTES[usize::from(*byte)]);
+    is_word(at.checked_sub(1).and_then(|before| text.get(before))) != is_word(text.get(at))
+}
+
+fn holds_other(look: Look, text: &[u8], at: usize) -> bool {
     match look {
         Look::Start => at == 0,
         // Flattened text ends in a blank where a line did.
         Look::End => text[at..].iter().all(|byte| *byte == b' '),
-        Look::WordAscii => is_word(text[..at].last()) != is_word(text.get(at)),
-        Look::WordAsciiNegate => is_word(text[..at].last()) == is_word(text.get(at)),
+        Look::WordAsciiNegate => !is_bound(text, at),
         // The table uses no others, which its test would show.
         _ => false,
     }
 }
+
+/// What `\w` means: letters, digits and `_`.
+const WORD_BYTES: [bool; 256] = {
+    let mut bytes = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    bytes
+};
 
 fn compile(hir: &Hir, program: &mut Vec<Step>) {
     match hir.kind() {
@@ -500,8 +535,6 @@ fn first(program: &[Step], step: usize) -> Option<Set> {
 
 impl Set {
     const EMPTY: Self = Self([0; 4]);
-    /// What `\w` means: letters, digits and `_`.
-    const WORD: Self = Self([0x03ff_0000_0000_0000, 0x07ff_fffe_87ff_fffe, 0, 0]);
     /// What `.` means: any byte but a line break.
     const ANY: Self = Self([!(1 << b'\n'), !0, !0, !0]);
 
@@ -510,16 +543,29 @@ impl Set {
         match class {
             Class::Bytes(bytes) => {
                 for range in bytes.iter() {
-                    (range.start()..=range.end()).for_each(|byte| set = set.with(byte));
+                    set = set.or(Self::range(range.start(), range.end()));
                 }
             }
             Class::Unicode(letters) => {
                 for range in letters.iter().filter(|range| range.end().is_ascii()) {
-                    (range.start()..=range.end()).for_each(|letter| set = set.with(letter as u8));
+                    set = set.or(Self::range(range.start() as u8, range.end() as u8));
                 }
             }
         }
         set
+    }
+
+    /// The bytes from one to another, 64 at a time: the table asks for `.` ten thousand times.
+    fn range(first: u8, last: u8) -> Self {
+        let (first, last) = (u32::from(first), u32::from(last));
+        Self(std::array::from_fn(|index| {
+            let start = 64 * index as u32;
+            let end = start + 63;
+            if last < start || first > end {
+                return 0;
+            }
+            u64::MAX << first.saturating_sub(start) & u64::MAX >> end.saturating_sub(last)
+        }))
     }
 
     fn with(mut self, byte: u8) -> Self {
@@ -580,8 +626,11 @@ mod tests {
     }
 
     #[test]
-    fn words_consist_of_letters_digits_and_joints() {
-        assert!((0..=u8::MAX).all(|byte| Set::WORD.has(byte) == (byte.is_ascii_alphanumeric() || byte == b'_')));
+    fn a_range_holds_all_from_its_first_byte_to_its_last() {
+        for (first, last) in [(0, 255), (b'a', b'z'), (63, 64), (64, 127), (0, 0), (255, 255), (10, 200)] {
+            let range = Set::range(first, last);
+            assert!((0..=u8::MAX).all(|byte| range.has(byte) == (first..=last).contains(&byte)), "{first} {last}");
+        }
     }
 
     #[test]

@@ -89,20 +89,25 @@ impl Table {
     }
 
     /// Reads `text` and returns what outranks everything else in it.
+    // Not inlined, so that what is found is filled in where the caller wants it.
+    #[inline(never)]
     pub(super) fn search(&self, text: &Text, known: Known) -> Found {
-        let found = self.search_with(text, known, |_| Role::Statement);
+        let mut found = Found { best: None, words: Words::new() };
+        self.search_with(text, known, &mut found, |_| Role::Statement);
         // No match weighs more than its rule: only where the best one turns out to weigh less can
         // another decide, and only then is every match looked at twice.
         let role = |span: &Range<usize>| role::of(&text.lower, found.words.starts(), span);
         if found.best.as_ref().is_some_and(|best| role(&best.span) != Role::Statement) {
-            return self.search_with(text, known, role);
+            let mut weighed = Found { best: None, words: Words::new() };
+            self.search_with(text, known, &mut weighed, role);
+            found.best = weighed.best;
         }
         found
     }
 
-    fn search_with(&self, text: &Text, known: Known, role: impl Fn(&Range<usize>) -> Role) -> Found {
-        let mut words = Words::new();
-        let mut best = None;
+    /// Fills in what is found, in place: to move it costs more than a search of some words.
+    fn search_with(&self, text: &Text, known: Known, found: &mut Found, role: impl Fn(&Range<usize>) -> Role) {
+        let Found { best, words } = found;
         let mut best_rank = 0;
         let mut offer = |index: u16, span: Range<usize>, best_rank: u32| {
             let plain = (self.ranks[usize::from(index)] >> 16) as u16;
@@ -113,7 +118,7 @@ impl Table {
             };
             let rank = rank(precedence, usize::from(index));
             if rank > best_rank {
-                best = Some(Match { rule: self.rules[usize::from(index)], span, precedence });
+                *best = Some(Match { rule: self.rules[usize::from(index)], span, precedence });
             }
             rank.max(best_rank)
         };
@@ -130,12 +135,11 @@ impl Table {
             let end = if self.holds(rule, known) { phrase.end(&text.lower, words.starts(), at, begun) } else { None };
             end.map_or(best_rank, |end| offer(rule, at..end, best_rank))
         };
-        let best_rank = self.causes.find(text, &words, &candidates, best_rank, &mut phrase);
+        let best_rank = self.causes.find(text, words, &candidates, best_rank, &mut phrase);
         if best_rank < CAUSE_RANK_MIN {
-            let candidates = self.classes.candidates_of(text, &words);
-            self.classes.find(text, &words, &candidates, best_rank, &mut phrase);
+            let candidates = self.classes.candidates_of(text, words);
+            self.classes.find(text, words, &candidates, best_rank, &mut phrase);
         }
-        Found { best, words }
     }
 
     /// Every rule that matches, and where: to see what the one that decided was preferred to.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::phrase::{ALWAYS_NOTE, BEYOND_NOTE, NOTE_BITS, head, joined_note, long_note, note};
+use super::phrase::{ALWAYS_NOTE, BEYOND_NOTE, KEY_BYTES, LONG_BYTES, NOTE_BITS, head, joined_note, long_note, note};
 use super::text::Text;
 
 /// Names of fields that are left out.
@@ -17,12 +17,29 @@ pub(super) struct Words {
     noted: [u64; NOTE_BITS / 64],
 }
 
+/// The first bytes of a word, with the hashes that it is noted and looked up by.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    pub(super) bytes: u64,
+    /// Of [`LONG_BYTES`].
+    pub(super) long: u64,
+    /// Of [`KEY_BYTES`].
+    pub(super) key: u64,
+}
+
+impl Head {
+    /// The head of the word at `at`.
+    #[inline]
+    pub(super) fn new(lower: &[u8], at: u32) -> Self {
+        let bytes = head(&lower[at as usize..]);
+        Self { bytes, long: hash(bytes & mask(LONG_BYTES)), key: hash(bytes & mask(KEY_BYTES)) }
+    }
+}
+
 impl Words {
     /// None yet.
     pub(super) fn new() -> Self {
-        let mut noted = [0; NOTE_BITS / 64];
-        noted[ALWAYS_NOTE / 64] |= 1 << (ALWAYS_NOTE % 64);
-        Self { starts: Vec::new(), noted }
+        Self { starts: Vec::new(), noted: [0; NOTE_BITS / 64] }
     }
 
     /// Where they begin, in order.
@@ -30,17 +47,20 @@ impl Words {
         &self.starts
     }
 
-    /// Reads `text` once. Calls `word` with where each word begins and its first bytes; calls `code`
+    /// Reads `text` once. Calls `word` with where each word begins and its head; calls `code`
     /// with every word that may be a code, in which joints count as letters, and whether it has the
     /// shape of one. Without that shape it stands where the value of a field may.
-    pub(super) fn read(
-        &mut self,
-        text: &Text,
-        mut word: impl FnMut(u32, u64),
-        mut code: impl FnMut(Range<usize>, bool),
-    ) {
+    pub(super) fn read(&mut self, text: &Text, word: impl FnMut(u32, Head), code: impl FnMut(Range<usize>, bool)) {
+        self.find(text, code);
+        self.note_all(&text.lower, word);
+    }
+
+    /// Finds out where the words begin, and calls `code` with what may be one.
+    // Alone, so that what it needs for every word stays in registers.
+    #[inline(never)]
+    fn find(&mut self, text: &Text, mut code: impl FnMut(Range<usize>, bool)) {
         let shown = text.shown.as_slice();
-        self.starts.reserve(shown.len() / 4 + 1);
+        self.starts = Vec::with_capacity(shown.len() / 4 + 1);
         let mut address_end = 0;
         // What before a word makes it a value: a quote or bracket, or a separator that a blank may follow.
         let mut before = 0;
@@ -59,7 +79,7 @@ impl Words {
                     address_end = start + address_len(&shown[start..]);
                 } else if first == BEYOND && start >= address_end {
                     self.mark(BEYOND_NOTE);
-                    self.note(start, &text.lower, &mut word);
+                    self.starts.push(start as u32);
                 }
                 continue;
             }
@@ -70,7 +90,7 @@ impl Words {
             let behind = shown.get(at).map_or(0, |byte| CLASSES[usize::from(*byte)]);
             if is_letter && before == 0 && behind & (WORD | QUOTE) == 0 {
                 if start >= address_end {
-                    self.note(start, &text.lower, &mut word);
+                    self.starts.push(start as u32);
                 }
                 at += usize::from(shown.get(at) == Some(&b' '));
                 continue;
@@ -92,9 +112,9 @@ impl Words {
                 // Every word may begin with a capital, and a number is one word.
                 let is_plain = others & !SMALL == 0 && is_letter;
                 if is_plain || (first | others) == DIGIT {
-                    self.note(start, &text.lower, &mut word);
+                    self.starts.push(start as u32);
                 } else {
-                    self.note_parts(start..at, text, &mut word);
+                    self.add_parts(start..at, text);
                 }
             }
             let is_shaped = ((first & JOINT) | (others & (JOINT | CAPITAL))) != 0;
@@ -105,9 +125,9 @@ impl Words {
         }
     }
 
-    /// Notes the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
+    /// Adds the words that one with joints consists of: `Error` in `APIError` is one, `limit` in
     /// `rate_limit` is none.
-    fn note_parts(&mut self, parts: Range<usize>, text: &Text, word: &mut impl FnMut(u32, u64)) {
+    fn add_parts(&mut self, parts: Range<usize>, text: &Text) {
         let mut before = START;
         let start = parts.start;
         for (offset, byte) in text.shown[parts].iter().enumerate() {
@@ -116,7 +136,7 @@ impl Words {
             let begins = before & GOES_ON[usize::from(class) % GOES_ON.len()] == 0
                 || class == CAPITAL && text.shown.get(at + 1).is_some_and(u8::is_ascii_lowercase);
             if begins {
-                self.note(at, &text.lower, word);
+                self.starts.push(at as u32);
             } else if before == JOINT {
                 self.mark(joined_note(head(&text.lower[at..])));
             }
@@ -124,13 +144,20 @@ impl Words {
         }
     }
 
-    #[inline]
-    fn note(&mut self, at: usize, lower: &[u8], word: &mut impl FnMut(u32, u64)) {
-        let head = head(&lower[at..]);
-        self.starts.push(at as u32);
-        self.mark(note(head));
-        self.mark(long_note(head));
-        word(at as u32, head);
+    /// Notes the words that were found and calls `word` with each. In a loop of its own, in which the
+    /// little that is done for every word needs no call.
+    #[inline(never)]
+    fn note_all(&mut self, lower: &[u8], mut word: impl FnMut(u32, Head)) {
+        self.mark(ALWAYS_NOTE);
+        for index in 0..self.starts.len() {
+            let at = self.starts[index];
+            let head = Head::new(lower, at);
+            // Each hash is worked out once for the notes and the lookup.
+            debug_assert_eq!((noted_at(head.key), noted_at(head.long)), (note(head.bytes), long_note(head.bytes)));
+            self.mark(noted_at(head.key));
+            self.mark(noted_at(head.long));
+            word(at, head);
+        }
     }
 
     #[inline]
@@ -154,6 +181,21 @@ impl Words {
     fn is_noted(&self, note: u16) -> bool {
         self.noted[usize::from(note / 64) % (NOTE_BITS / 64)] >> (note % 64) & 1 != 0
     }
+}
+
+/// The first bytes of a head, one to all.
+pub(super) const fn mask(bytes: usize) -> u64 {
+    u64::MAX >> (u64::BITS as usize - 8 * bytes)
+}
+
+/// The hash of some first bytes.
+pub(super) fn hash(bytes: u64) -> u64 {
+    bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Where a word is noted whose head has this hash.
+fn noted_at(hash: u64) -> usize {
+    (hash >> 48) as usize % NOTE_BITS
 }
 
 /// Classes of bytes, as far as words go; all others are zero.
@@ -209,11 +251,9 @@ fn small_len(text: &[u8]) -> usize {
     let mut len = 0;
     while let Some(block) = text.get(len..).and_then(<[u8]>::first_chunk) {
         let bytes = u64::from_le_bytes(*block);
-        let low = bytes & !HIGH;
-        // The highest bit of each byte tells: from `a` on, beyond `z`, beyond ASCII.
-        let from_a = low + EACH * (0x80 - b'a' as u64);
-        let beyond_z = low + EACH * (0x7f - b'z' as u64);
-        let others = !(from_a & !beyond_z & !bytes) & HIGH;
+        // The highest bit of a byte tells: below `a`, or beyond `z`. What is borrowed spoils only bytes
+        // behind the first that is told.
+        let others = (bytes.wrapping_sub(EACH * b'a' as u64) | (EACH * b'z' as u64).wrapping_sub(bytes)) & HIGH;
         if others != 0 {
             return len + (others.trailing_zeros() / 8) as usize;
         }
