@@ -14,10 +14,6 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-/// So many connections share a thread before the next one gets any: they share what it has open to providers, and one
-/// wake-up serves several. A thread serves some thousands of requests a second, and sixteen agents make a few.
-const TOGETHER: usize = 16;
-
 /// Threads that serve; they end when this is dropped.
 #[derive(Debug)]
 pub struct Workers(Vec<Worker>);
@@ -39,11 +35,9 @@ impl Workers {
         (0..cores).map(|number| Worker::start(number, idle.clone())).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Runs a connection where some are, until those are [`TOGETHER`]; then where the fewest are.
+    /// Runs a connection where the fewest are.
     pub(crate) fn spawn(&self, connection: impl Future<Output = ()> + Send + 'static) {
-        let open = |worker: &Worker| worker.open.load(Ordering::Relaxed);
-        let has_room = self.0.iter().find(|worker| open(worker) < TOGETHER);
-        let Some(worker) = has_room.or_else(|| self.0.iter().min_by_key(|worker| open(worker))) else { return };
+        let Some(worker) = self.0.iter().min_by_key(|worker| worker.open.load(Ordering::Relaxed)) else { return };
         let open = Open::one_more(&worker.open);
         worker.runtime.spawn(async move {
             connection.await;
@@ -106,22 +100,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_keep_together_first_and_are_spread_then_and_their_threads_end() {
+    fn connections_are_spread_and_their_threads_end() {
         let workers = Workers((0..3).map(|number| Worker::start(number, || {}).unwrap()).collect());
         let (tell, told) = std::sync::mpsc::channel();
-        let serve = |connections: usize| {
-            for _ in 0..connections {
-                let tell = tell.clone();
-                workers.spawn(async move {
-                    tell.send(std::thread::current().id()).unwrap();
-                    std::future::pending::<()>().await;
-                });
-            }
-            told.iter().take(connections).collect::<HashSet<_>>().len()
-        };
-        assert_eq!(serve(TOGETHER), 1, "a few share a thread");
-        assert_eq!(serve(2 * TOGETHER + 6), 3, "many have all of them");
-        assert!(workers.0.iter().all(|worker| worker.open.load(Ordering::Relaxed) == TOGETHER + 2));
+        for _ in 0..6 {
+            let tell = tell.clone();
+            workers.spawn(async move {
+                tell.send(std::thread::current().id()).unwrap();
+                std::future::pending::<()>().await;
+            });
+        }
+        let threads: Vec<_> = told.iter().take(6).collect();
+        assert_eq!(threads.iter().collect::<HashSet<_>>().len(), 3);
+        assert!(workers.0.iter().all(|worker| worker.open.load(Ordering::Relaxed) == 2));
         let counts: Vec<_> = workers.0.iter().map(|worker| Arc::clone(&worker.open)).collect();
         drop(workers);
         assert!(counts.iter().all(|open| open.load(Ordering::Relaxed) == 0), "they took their connections along");
