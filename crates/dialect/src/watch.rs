@@ -7,6 +7,7 @@
 //!
 //! Forward frames after [`Seen::End`] too: usage, a closing bracket and the like may follow it.
 
+mod alike;
 mod chat;
 mod gemini;
 mod messages;
@@ -20,6 +21,8 @@ use crate::{Format, Frame, Framing};
 
 pub use sent::{Sent, TEXT_BYTES_MAX};
 
+use alike::Alike;
+
 pub(crate) use messages::Block;
 pub(crate) use responses::{Message, Part, has_output};
 
@@ -29,6 +32,7 @@ pub struct Watch {
     format: Format,
     known: Known,
     state: State,
+    alike: Alike,
 }
 
 /// What a frame is.
@@ -75,6 +79,8 @@ pub(crate) struct Known {
     framing: Framing,
     /// A frame has reached the client.
     begun: bool,
+    /// Where in memory the text of the frame that is being read stands, and how long it is.
+    text_at: Option<(usize, usize)>,
 }
 
 /// What a format must remember between frames.
@@ -95,7 +101,7 @@ impl Watch {
             Format::Messages => State::Messages(messages::State::default()),
             Format::Gemini => State::Gemini(gemini::State::default()),
         };
-        Self { format, known: Known::default(), state }
+        Self { format, known: Known::default(), state, alike: Alike::default() }
     }
 
     /// The same, keeping the text that was sent, up to [`TEXT_BYTES_MAX`]: what going on after a break needs.
@@ -112,8 +118,14 @@ impl Watch {
         if frame.is_comment() {
             return Seen::Preamble;
         }
+        if let Some(text) = self.alike.text(&frame.raw) {
+            self.known.sent.push(Text::of(text));
+            return Seen::Content;
+        }
         let mark = self.known.sent.mark();
-        let seen = self.see_data(frame, &frame.data());
+        let data = frame.data();
+        let seen = self.see_data(frame, &data);
+        self.note_alike(frame, seen);
         let broken = matches!(seen, Seen::Error | Seen::Malformed);
         if broken {
             self.known.sent.back_to(mark);
@@ -175,6 +187,18 @@ impl Watch {
             State::Gemini(state) => state.see(known, frame, data),
         };
         seen.unwrap_or(Seen::Malformed)
+    }
+
+    /// Remembers a frame of text, where seeing the same again changes nothing: the others count their frames.
+    fn note_alike(&mut self, frame: &Frame, seen: Seen) {
+        let counts_nothing = matches!(self.format, Format::Chat | Format::Messages);
+        let text = self.known.text_at.take().filter(|_| counts_nothing && seen == Seen::Content);
+        let start = frame.raw.as_ptr() as usize;
+        let place = text.map(|(at, bytes)| (at.wrapping_sub(start), bytes));
+        match place.filter(|(at, bytes)| at.saturating_add(*bytes) <= frame.raw.len()) {
+            Some((at, bytes)) => self.alike.remember(&frame.raw, at..at + bytes),
+            None => self.alike.forget(),
+        }
     }
 
     /// Whether anything with data has reached the client.
@@ -264,6 +288,7 @@ impl Known {
     /// Text the client can read.
     fn text(&mut self, text: Text<'_>) {
         self.content = true;
+        self.text_at = Some((text.raw().as_ptr() as usize, text.raw().len()));
         self.sent.push(text);
     }
 }

@@ -263,3 +263,69 @@ fn noise() -> impl proptest::strategy::Strategy<Value = String> {
         ]
     })
 }
+
+/// Events of a stream, of which `TEXT` stands for any text.
+const EVENTS: [(Format, &[&str]); 2] = [
+    (
+        Format::Chat,
+        &[
+            r#"data: {"id":"a","choices":[{"index":0,"delta":{"content":"TEXT"},"finish_reason":null}]}"#,
+            r#"data: {"id":"a","choices":[{"index":0,"delta":{"content":"TEXT"},"finish_reason":"stop"}]}"#,
+            r#"data: {"choices":[{"index":1,"delta":{"content":"TEXT"}}],"usage":{"prompt_tokens":3,"completion_tokens":5}}"#,
+            r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
+            r#"data: {"choices":[{"index":0,"delta":{"content":null,"tool_calls":[{"index":0}]}}]}"#,
+            r#"data: {"choices":[{"index":0,"delta":{"reasoning":"TEXT"}}]}"#,
+            r#"data: {"error":{"message":"TEXT"}}"#,
+            "event: error\ndata: {\"choices\":[{\"delta\":{\"content\":\"TEXT\"}}]}",
+            "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"TEXT\"}}]}",
+            ": ping",
+            "data: [DONE]",
+        ],
+    ),
+    (
+        Format::Messages,
+        &[
+            r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"TEXT"}}"#,
+            r#"data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"TEXT"}}"#,
+            r#"data: {"type":"content_block_start","index":1,"content_block":{"type":"text","text":"TEXT"}}"#,
+            r#"data: {"type":"content_block_start","index":2,"content_block":{"type":"tool_use","name":"f"}}"#,
+            r#"data: {"type":"content_block_stop","index":2}"#,
+            r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"TEXT"}}"#,
+            "event: ping\ndata: {\"type\":\"ping\"}",
+            r#"data: {"type":"message_stop"}"#,
+        ],
+    ),
+];
+
+proptest::proptest! {
+    /// A frame that is only compared with the last one means what it means to who reads it.
+    #[test]
+    fn alike_frames_mean_the_same(
+        which in 0..EVENTS.len(),
+        picked in proptest::collection::vec((0..16_usize, 1..4_usize), 0..12),
+        texts in proptest::collection::vec(r#"[a-z é"\\,]{0,4}|\\\\n|\\\\""#, 1..6),
+    ) {
+        let (format, events) = EVENTS[which];
+        let picked = picked.iter().flat_map(|(event, times)| std::iter::repeat_n(events[event % events.len()], *times));
+        let written: Vec<String> = picked
+            .zip(texts.iter().cycle())
+            .map(|(event, text)| format!("{}\n\n", event.replace("TEXT", text)))
+            .collect();
+        let (mut watch, mut reader) = (Watch::keeping_text(format), Watch::keeping_text(format));
+        for frame in &fixture::frames(Framing::Sse, &written.concat().into()) {
+            reader.alike.forget();
+            proptest::prop_assert_eq!(watch.see(frame), reader.see(frame), "{:?}", frame.raw);
+            proptest::prop_assert_eq!(format!("{:?}{:?}", watch.known, watch.state), format!("{:?}{:?}", reader.known, reader.state));
+        }
+    }
+}
+
+#[test]
+fn the_text_of_alike_frames_is_kept() {
+    let chunk = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+    let written: String = ["One ", "two ", "", "th\\u0072ee ", "four"].map(chunk).concat();
+    let mut watch = Watch::keeping_text(Format::Chat);
+    let seen: Vec<Seen> = fixture::frames(Framing::Sse, &written.into()).iter().map(|frame| watch.see(frame)).collect();
+    assert_eq!(seen, [Seen::Content, Seen::Content, Seen::Preamble, Seen::Content, Seen::Content]);
+    assert_eq!(watch.sent().text(), Some("One two three four"));
+}
