@@ -50,13 +50,26 @@ export async function longTasks(page) {
 }
 
 /** Counts the events of a gateway until it is told to stop. */
-export function countEvents(base) {
+export async function countEvents(base) {
   const stop = new AbortController();
+  const response = await fetch(`${base}/api/events`, { signal: stop.signal });
   const counted = { events: 0, stop: () => stop.abort() };
+  // What comes late is counted too: it is over when nothing has come for a while.
+  counted.settled = async () => {
+    for (let before = -1; before !== counted.events; ) {
+      before = counted.events;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  };
   void (async () => {
-    const response = await fetch(`${base}/api/events`, { signal: stop.signal });
-    const decoder = new TextDecoder();
-    for await (const part of response.body) counted.events += decoder.decode(part, { stream: true }).split("\nevent: ").length - 1;
+    const [decoder, mark] = [new TextDecoder(), "\nevent: "];
+    // The mark may lie on either side of where a part ends.
+    let rest = "\n";
+    for await (const part of response.body) {
+      const pieces = (rest + decoder.decode(part, { stream: true })).split(mark);
+      counted.events += pieces.length - 1;
+      rest = pieces.at(-1).slice(1 - mark.length);
+    }
   })().catch(() => {});
   return counted;
 }

@@ -93,7 +93,7 @@ export default async function ({ accessible, check, heading, stage }) {
     const page = await open("#/live");
     await page.getByText("connected", { exact: true }).waitFor();
     const measured = await longTasks(page);
-    const counted = countEvents(stage.base);
+    const counted = await countEvents(stage.base);
     const [asked, began] = [[], Date.now()];
     // Each request that needs help is six events or more.
     for (let tick = 0; tick < 50; tick += 1) {
@@ -104,6 +104,7 @@ export default async function ({ accessible, check, heading, stage }) {
     await Promise.all(asked);
     const seconds = (Date.now() - began) / 1000;
     const found = await measured();
+    await counted.settled();
     counted.stop();
     console.log(`      ${Math.round(counted.events / seconds)} events a second: ${found.count} long tasks, the longest ${found.longest} ms; ${(found.usedMs / counted.events).toFixed(2)} ms of a processor for each event`);
     // How many a second depends on the machine and on who else uses it; what the page does about each does not.
