@@ -70,8 +70,9 @@ impl LogFiles {
         records.iter().map(|record| u64::from(self.write(record).is_err())).sum()
     }
 
-    /// The same, of lines that are put together already.
+    /// The same, of whole lines that are put together already.
     pub fn write_lines(&mut self, lines: &[u8]) -> u64 {
+        debug_assert!(lines.is_empty() || lines.ends_with(b"\n"), "the last line has no end");
         let mut start = 0;
         let ends = memchr::memchr_iter(b'\n', lines);
         ends.map(|end| {

@@ -166,7 +166,7 @@ fn first_id(
 
 /// What a request wishes for itself; what cannot be is refused by name.
 pub(crate) fn wishes(headers: &HeaderMap) -> Result<Wishes, Refusal> {
-    // Ours and the SDKs' own. Most requests wish for nothing.
+    // Every wish begins so, ours and those of the SDKs.
     if !headers.keys().any(|name| name.as_str().starts_with("x-st")) {
         return Ok(Wishes::default());
     }

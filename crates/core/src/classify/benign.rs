@@ -240,7 +240,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.advice",
-        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note[:,]|tip:|not an? (?:\w+ ){0,2}(?:issue|problem|error|failure)\b|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|might|will)\b|we (?:should|could|can|now|also) (?:retry|handle|map|treat|use|add|see|back|catch)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|updated\b|updates\b|changed\b|changes\b|refactored\b|introduced\b|reworked\b|(?:classify|treat|map|convert|detect|propagate|rename|document|refactor|introduce|implement|bump|surface) [a-z`]|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
+        r"^\s*(?:(?:-|\*|•) |\d+\. )?(?:if (?:you|the|a|an|your|this)\b.{0,120}(?:,| then )|when (?:you|the|a|an|your)\b.{0,120},|to (?:avoid|fix|handle|prevent|resolve)\b|see (?:the|our)\b|make sure (?:to|you|that)\b|note[:,]|tip:|not an? (?:\w+ ){0,2}(?:issue|problem|error|failure)\b|how to\b|it (?:would|should|could|might|may) be\b|you (?:can|could|should|might|will)\b|we (?:should|could|can|now|also) (?:retry|handle|map|treat|use|add|see|back|catch)\b|this (?:means|happens|is because|error (?:means|occurs|happens))\b|please note\b|why (?:am|is|do|does|are)\b|what (?:is|does|are)\b|example:|for example\b|added?\b|adds\b|fixed\b|fixes\b|improved?\b|update[ds]? (?:the|how|to|from|an?)\b|change[ds]? (?:the|how|to|from|an?)\b|refactored\b|introduced\b|reworked\b|(?:classify|treat|map|convert|detect|propagate|rename|document|refactor|introduce|implement|bump|surface) [a-z`]|support for\b|handles?\b|retries on\b|returns?\b|raises?\b|throws?\b)[^{]*$",
         "If you see 429 Too Many Requests, lower your request rate.",
     ),
     benign(
@@ -357,7 +357,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.when_raised",
-        r"^[^{]{0,200}\b(?:is|are|will be|gets?) (?:only |always |also |then )?(?:returned|raised|thrown|emitted) (?:when|if|whenever|in case)\b[^{]*$",
+        r"^(?:errors?: )?[^:.{]{0,200}\b(?:is|are|will be|gets?) (?:only |always |also |then )?(?:returned|raised|thrown|emitted) (?:when|if|whenever|in case)\b[^{]*$",
         "Errors: `ErrNoCredits` is returned if the account has no credits left.",
     ),
     benign(
@@ -367,7 +367,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.what_is_retried",
-        r"^\s*(?:by default,? |note that )?(?:the|our|this|all|both|each|every|an?) (?:[\w-]+ ){0,3}(?:client|sdk|library|package|framework|middleware|agent|proxy|gateway|wrapper|transport|clients|sdks|libraries) (?:will |can |also |only |always )*(?:automatically )?(?:retr(?:y|ies)|re-?sends?|reconnects?|backs? off)\b[^{]*$|^\s*by default\b[^:{]*$",
+        r"^\s*(?:by default,? |note that )?(?:the|our|this|all|both|each|every|an?) (?:[\w-]+ ){0,3}(?:client|sdk|library|package|framework|middleware|agent|proxy|gateway|wrapper|transport|clients|sdks|libraries) (?:will |can |also |only |always )*(?:automatically )?(?:retr(?:y|ies)|re-?sends?|reconnects?|backs? off)\b[^:{]*$",
         "The client will automatically retry connection errors, 408 Request Timeout and 429 Rate Limit.",
     ),
     benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),

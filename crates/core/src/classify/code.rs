@@ -48,7 +48,8 @@ impl Codes {
         let hyphened = word.contains(&b'-');
         let letters = if shaped || hyphened { without_joints(word, &mut buffer) } else { word };
         let Some(codes) = self.by_hash.get(&hash(letters)) else {
-            if shaped && is_code_field(&text.lower[..span.start]) {
+            // Words with blanks between them are a sentence: "timeout must be positive".
+            if shaped && !word.contains(&b' ') && is_code_field(&text.lower[..span.start]) {
                 self.find_inside(&text.shown[span.clone()], letters, report);
             }
             return;
@@ -65,7 +66,8 @@ impl Codes {
     fn find_inside(&self, shown: &[u8], letters: &[u8], mut report: impl FnMut(u16, bool)) {
         let mut ends = [0; PARTS_MAX + 1];
         let Some(parts) = part_ends(shown, &mut ends) else { return };
-        if LOCAL_NAMES.contains(&letters) {
+        let contradicts = |part: usize| OTHER_PARTS.contains(&&letters[ends[part]..ends[part + 1]]);
+        if LOCAL_NAMES.contains(&letters) || (0..parts).any(contradicts) {
             return;
         }
         for len in (1..parts).rev() {
@@ -86,6 +88,24 @@ impl Codes {
 
 /// Codes that say something else with other parts around them: any limit can be exceeded.
 const VAGUE_PARTS: &[&[u8]] = &[b"limitexceeded"];
+
+/// Parts that make something else of a code: `INVALID_TIMEOUT_VALUE` is no timeout.
+const OTHER_PARTS: &[&[u8]] = &[
+    b"invalid",
+    b"unsupported",
+    b"unknown",
+    b"missing",
+    b"malformed",
+    b"already",
+    b"param",
+    b"parameter",
+    b"value",
+    b"field",
+    b"config",
+    b"setting",
+    b"option",
+    b"policy",
+];
 
 /// Exceptions of languages that are about something local, whatever code their names hold.
 const LOCAL_NAMES: &[&[u8]] =

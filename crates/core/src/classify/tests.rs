@@ -307,3 +307,35 @@ fn the_table_speaks_of_every_provider_and_stack_it_promises() {
         assert!(rules.iter().filter(of_it).count() > 0, "no rule of {name}");
     }
 }
+
+#[test]
+fn a_sentence_about_a_setting_is_no_code() {
+    let kind = |status, body: &str| Classifier::builtin().classify(&Evidence::http(status, &[], body.as_bytes())).kind;
+    for body in [
+        r#"{"error":"invalid timeout value"}"#,
+        r#"{"error":"timeout must be positive"}"#,
+        r#"{"message":"unknown field timeout"}"#,
+        r#"{"message":"rate limit value must be a number"}"#,
+        r#"{"code":"INVALID_TIMEOUT"}"#,
+        r#"{"error":"INVALID_TIMEOUT_VALUE"}"#,
+        r#"{"code":"UNSUPPORTED_TIMEOUT_PARAMETER"}"#,
+        r#"{"type":"InvalidTimeoutValue"}"#,
+    ] {
+        assert_eq!(kind(400, body), FailureKind::InvalidRequest, "{body}");
+    }
+    assert_eq!(kind(402, r#"{"error":"plan canceled"}"#), FailureKind::QuotaExhausted);
+    assert_eq!(kind(504, r#"{"code":"LLM_TIMEOUT"}"#), FailureKind::Timeout);
+}
+
+#[test]
+fn what_sounds_like_a_manual_may_be_a_failure() {
+    for text in [
+        "Changes could not be saved: 503 Service Unavailable",
+        "Updates are rate limited: 429 Too Many Requests",
+        "RateLimitError: Too many requests. This error is returned when you exceed your rate limit",
+        "The upstream proxy reconnects failed after 3 attempts: ECONNREFUSED",
+        "By default the request timed out after 30 seconds",
+    ] {
+        assert_ne!(Classifier::builtin().classify(&Evidence::text(text)).kind, FailureKind::Unknown, "{text}");
+    }
+}
