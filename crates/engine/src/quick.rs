@@ -1,6 +1,6 @@
 //! A hasher for names that are ours: configured ones, and words of the product.
 //!
-//! It takes a tenth of the time of the standard one and does not withstand whoever chooses names so that they collide:
+//! It takes fewer steps than the standard one and does not withstand whoever chooses names so that they collide:
 //! nothing that a client sends may become a key.
 
 use std::collections::HashMap;
