@@ -208,7 +208,6 @@ fn decide(
             verdict.precedence > rule::ADVICE_MAX && verdict.rule != rules::VAGUE || by_surface().is_none()
         })
         .filter(|verdict| !(unreached && blames_server(verdict)))
-        .filter(|verdict| !is_excuse(verdict, status))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
     let by_status = status.filter(|_| !is_answer || evidence.status.is_some()).and_then(status::meaning);
     let by_transport = evidence.transport.map(|transport| transport_meaning(transport, evidence.surface));
@@ -232,22 +231,6 @@ fn decide(
             let (kind, rule) = by_surface().unwrap_or((FailureKind::Unknown, benign.unwrap_or(NO_RULE)));
             Verdict { kind, rule: Cow::Borrowed(rule), precedence: 0, window: false }
         })
-}
-
-/// Whether a verdict blames another in general terms than the status does: "returned 401, the endpoint
-/// may be temporarily unavailable", "failed to fetch: 402". Whoever got a status has been connected.
-/// Likewise a server that blames itself: "500: path must be a string" is its own trouble. And what is not
-/// JSON or fails a schema under a 400 is the request, unless the words say that the model made it.
-fn is_excuse(verdict: &Verdict, status: Option<u16>) -> bool {
-    let refused = matches!(status, Some(400..=407 | 413 | 415 | 422 | 429));
-    let (contradicts, up_to) = match verdict.kind {
-        FailureKind::ServerError => (refused, Weight::Class),
-        FailureKind::NetworkTransient => (refused || matches!(status, Some(500 | 502 | 503 | 520)), Weight::Class),
-        FailureKind::InvalidRequest => (matches!(status, Some(500 | 502 | 503 | 504)), Weight::Class),
-        FailureKind::BadOutput => (matches!(status, Some(400 | 422)), Weight::Cause),
-        _ => return false,
-    };
-    contradicts && verdict.precedence <= rule::precedence(up_to, verdict.kind)
 }
 
 /// Rate limit or quota, by the wait that was stated.

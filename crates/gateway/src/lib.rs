@@ -5,6 +5,7 @@
 //! the caller's own format. It holds no policy and knows no provider.
 
 mod caller;
+mod cores;
 mod edge;
 mod own;
 mod prefix;

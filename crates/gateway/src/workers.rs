@@ -2,7 +2,7 @@
 //!
 //! A connection stays on its thread, with its requests and with the connections to providers that
 //! they use: between a client's bytes and a provider's no other thread is woken, and no queue is
-//! shared.
+//! shared. The thread stays on its core (see [`cores`](crate::cores)).
 
 use std::io;
 use std::num::NonZero;
@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
+
+use crate::cores::Cores;
 
 /// Threads that serve; they end when this is dropped.
 #[derive(Debug)]
@@ -31,8 +33,12 @@ struct Worker {
 impl Workers {
     /// One for each core. Each calls `idle` whenever none of its connections has anything to do, before it sleeps.
     pub fn start(idle: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<Self> {
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        (0..cores).map(|number| Worker::start(number, idle.clone())).collect::<io::Result<_>>().map(Self)
+        Self::start_some(std::thread::available_parallelism().map_or(1, NonZero::get), idle)
+    }
+
+    fn start_some(threads: usize, idle: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<Self> {
+        let cores = Cores::for_each_of(threads);
+        (0..threads).map(|number| Worker::start(number, cores, idle.clone())).collect::<io::Result<_>>().map(Self)
     }
 
     /// Runs a connection where the fewest are.
@@ -47,11 +53,16 @@ impl Workers {
 }
 
 impl Worker {
-    fn start(number: usize, idle: impl Fn() + Send + Sync + 'static) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().on_thread_park(idle).build()?;
+    fn start(number: usize, cores: Option<Cores>, idle: impl Fn() + Send + Sync + 'static) -> io::Result<Self> {
+        // The only threads a runtime of this kind starts are for what blocks, such as looking up a name.
+        let helps = move || cores.iter().for_each(Cores::roam);
+        let runtime = Builder::new_current_thread().enable_all().on_thread_park(idle).on_thread_start(helps).build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name(format!("serve-{number}")).spawn(move || {
+            if let Some(cores) = cores {
+                cores.stay_on(number);
+            }
             runtime.block_on(until(stopped));
             // What is detached must not hold up the end.
             runtime.shutdown_timeout(Duration::from_secs(1));
@@ -101,7 +112,7 @@ mod tests {
 
     #[test]
     fn connections_are_spread_and_their_threads_end() {
-        let workers = Workers((0..3).map(|number| Worker::start(number, || {}).unwrap()).collect());
+        let workers = Workers::start_some(3, || {}).unwrap();
         let (tell, told) = std::sync::mpsc::channel();
         for _ in 0..6 {
             let tell = tell.clone();
@@ -116,5 +127,35 @@ mod tests {
         let counts: Vec<_> = workers.0.iter().map(|worker| Arc::clone(&worker.open)).collect();
         drop(workers);
         assert!(counts.iter().all(|open| open.load(Ordering::Relaxed) == 0), "they took their connections along");
+    }
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn each_has_a_core_of_its_own_and_its_helpers_have_all() {
+        use rustix::thread::{CpuSet, sched_getaffinity};
+
+        fn may_run_on() -> Vec<usize> {
+            let cores = sched_getaffinity(None).unwrap();
+            (0..CpuSet::MAX_CPU).filter(|core| cores.is_set(*core)).collect()
+        }
+
+        let all = may_run_on();
+        for (threads, is_own) in [(all.len(), true), (all.len() + 1, false)] {
+            let workers = Workers::start_some(threads, || {}).unwrap();
+            let (tell, told) = std::sync::mpsc::channel();
+            for _ in 0..threads {
+                let tell = tell.clone();
+                workers.spawn(async move {
+                    let helper = tokio::task::spawn_blocking(may_run_on).await.unwrap();
+                    tell.send((may_run_on(), helper)).unwrap();
+                    std::future::pending::<()>().await;
+                });
+            }
+            let (mut served_on, helped_on): (Vec<_>, Vec<_>) = told.iter().take(threads).unzip();
+            served_on.sort();
+            let expected =
+                if is_own { all.iter().map(|core| vec![*core]).collect() } else { vec![all.clone(); threads] };
+            assert_eq!(served_on, expected);
+            assert!(helped_on.iter().all(|cores| *cores == all), "{helped_on:?}");
+        }
     }
 }

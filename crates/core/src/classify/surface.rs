@@ -5,6 +5,7 @@
 //! has told us something already. It weighs least of all, and not at all where the text looks
 //! like no failure: a complete answer, an informational line, a listing.
 
+use super::rule::{self, Weight};
 use crate::evidence::{Evidence, Exit, Surface};
 use crate::kind::FailureKind;
 
@@ -121,6 +122,22 @@ pub(super) fn ruled_out(evidence: &Evidence<'_>, status: Option<u16>) -> Kinds {
         (Surface::Network, None) if status.is_none() => NOT_DELIVERED,
         _ => Kinds::default(),
     }
+}
+
+/// Whether words of this weight are an excuse, because the status says otherwise. Whoever got a status was connected, and
+/// one that refuses ("returned 401, the endpoint may be temporarily unavailable") blames nobody else. A server that fails
+/// ("500: path must be a string") has trouble of its own. And what is no JSON or fails a schema under a 400 is the
+/// request, unless the words say that the model made it.
+pub(super) fn is_excuse(kind: FailureKind, precedence: u16, status: Option<u16>) -> bool {
+    let refused = matches!(status, Some(400..=407 | 413 | 415 | 422 | 429));
+    let (contradicts, up_to) = match kind {
+        FailureKind::ServerError => (refused, Weight::Class),
+        FailureKind::NetworkTransient => (refused || matches!(status, Some(500 | 502 | 503 | 520)), Weight::Class),
+        FailureKind::InvalidRequest => (matches!(status, Some(500 | 502 | 503 | 504)), Weight::Class),
+        FailureKind::BadOutput => (matches!(status, Some(400 | 422)), Weight::Cause),
+        _ => return false,
+    };
+    contradicts && precedence <= rule::precedence(up_to, kind)
 }
 
 /// The kind that the surface stands for, and the rule's name. `lower` is what benign lines left.

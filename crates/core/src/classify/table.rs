@@ -11,7 +11,7 @@ use super::index::Index;
 use super::phrase::Phrase;
 use super::role::{self, Role};
 use super::rule::{self, Rule, Weight};
-use super::surface::Kinds;
+use super::surface::{self, Kinds};
 use super::text::Text;
 use super::wait::{WAITS, Wait};
 use super::words::Words;
@@ -116,11 +116,12 @@ impl Table {
                 Role::Aside => rule::in_passing(plain),
                 Role::Advice => rule::as_advice(plain),
             };
-            let rank = rank(precedence, usize::from(index));
-            if rank > best_rank {
-                *best = Some(Match { rule: self.rules[usize::from(index)], span, precedence });
+            let (rule, rank) = (self.rules[usize::from(index)], rank(precedence, usize::from(index)));
+            if rank <= best_rank || surface::is_excuse(rule.kind, precedence, known.status) {
+                return best_rank;
             }
-            rank.max(best_rank)
+            *best = Some(Match { rule, span, precedence });
+            rank
         };
         let mut candidates = self.causes.candidates(text.lower.len());
         let code = |word, shaped| {
