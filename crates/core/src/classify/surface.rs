@@ -206,6 +206,18 @@ mod tests {
     }
 
     #[test]
+    fn an_excuse_does_not_hide_what_is_said_beside_it() {
+        let said = |status, body| {
+            let evidence = Evidence { surface: Surface::Http, status: Some(status), ..Evidence::text(body) };
+            Classifier::builtin().classify(&evidence).kind
+        };
+        let broken = "Unexpected end of JSON input";
+        assert_eq!(said(500, broken), FailureKind::BadOutput);
+        assert_eq!(said(400, broken), FailureKind::InvalidRequest);
+        assert_eq!(said(400, &format!("{broken}: too many requests")), FailureKind::RateLimit);
+    }
+
+    #[test]
     fn a_text_without_a_failure_says_nothing() {
         for (surface, body) in [
             (Surface::Process, ""),
