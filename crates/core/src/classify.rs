@@ -164,7 +164,7 @@ impl Classifier {
 
 /// What is known before the text is searched.
 fn known(evidence: &Evidence<'_>, status: Option<u16>) -> Known {
-    Known { status, ruled_out: surface::ruled_out(evidence, status) }
+    Known { surface: evidence.surface, status, ruled_out: surface::ruled_out(evidence, status) }
 }
 
 /// The text of the evidence without its benign lines, and the name of the first shape of those.

@@ -2,7 +2,8 @@
 //!
 //! Left to the kernel, two threads that serve often share a core, while the clients and providers they talk to have the
 //! other. Neither sleeps long enough to be moved, and one waits a whole tick of the clock (4 ms) until the other is
-//! made to stop: that was most of what the slowest request in a hundred waited for. So each stays on a core of its own.
+//! made to stop: a fifth to a quarter of the p99 with 16 connections (docs/benchmarks.md). So each stays on a core of
+//! its own.
 
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -44,7 +45,7 @@ fn allow(cores: &CpuSet) {
     }
 }
 
-/// Other systems do not let a thread choose.
+/// Elsewhere the kernel decides.
 #[cfg(not(target_os = "linux"))]
 impl Cores {
     pub(crate) fn for_each_of(_threads: usize) -> Option<Self> {

@@ -207,14 +207,17 @@ mod tests {
 
     #[test]
     fn an_excuse_does_not_hide_what_is_said_beside_it() {
-        let said = |status, body| {
+        let failure = |status, body: &str| {
             let evidence = Evidence { surface: Surface::Http, status: Some(status), ..Evidence::text(body) };
-            Classifier::builtin().classify(&evidence).kind
+            Classifier::builtin().classify(&evidence)
         };
+        let said = |status, body: &str| failure(status, body).kind;
         let broken = "Unexpected end of JSON input";
         assert_eq!(said(500, broken), FailureKind::BadOutput);
         assert_eq!(said(400, broken), FailureKind::InvalidRequest);
         assert_eq!(said(400, &format!("{broken}: too many requests")), FailureKind::RateLimit);
+        // What the words mean on this surface counts: in an answer, findings of a validator blame the request.
+        assert_eq!(failure(422, r#"[{"instancePath":"/name"}]"#).rule, "output.findings");
     }
 
     #[test]

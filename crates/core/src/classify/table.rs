@@ -15,6 +15,7 @@ use super::surface::{self, Kinds};
 use super::text::Text;
 use super::wait::{WAITS, Wait};
 use super::words::Words;
+use crate::evidence::Surface;
 use crate::kind::FailureKind;
 
 /// How many stated waits are kept; a body states one or two.
@@ -41,6 +42,8 @@ pub(super) struct Table {
 /// What is known of a failure before its text is searched.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Known {
+    /// Where it was seen.
+    pub(super) surface: Surface,
     /// The HTTP status.
     pub(super) status: Option<u16>,
     /// What it cannot be.
@@ -117,7 +120,7 @@ impl Table {
                 Role::Advice => rule::as_advice(plain),
             };
             let (rule, rank) = (self.rules[usize::from(index)], rank(precedence, usize::from(index)));
-            if rank <= best_rank || surface::is_excuse(rule.kind, precedence, known.status) {
+            if rank <= best_rank || surface::is_excuse(rule.kind_on(known.surface), precedence, known.status) {
                 return best_rank;
             }
             *best = Some(Match { rule, span, precedence });
