@@ -60,6 +60,10 @@ pub(crate) struct Opened {
     pub(crate) body: Body,
     /// Content frames so far: about one token each, where the provider does not say.
     pub(crate) tokens_seen: u64,
+    /// When the provider sent something last.
+    pub(crate) came: Instant,
+    /// How long it may send nothing.
+    idle: Duration,
     patience: Patience,
 }
 
@@ -205,6 +209,8 @@ pub(crate) async fn begin(
         watch,
         body: answer,
         tokens_seen: 0,
+        came: operation.engine.clock.now(),
+        idle: operation.policy().timeouts.idle,
         patience: Patience::default(),
     }))
 }
@@ -235,6 +241,8 @@ async fn unfolded(
         translated: whole.translated,
         body: answer,
         tokens_seen: 0,
+        came: operation.engine.clock.now(),
+        idle: operation.policy().timeouts.idle,
         patience: Patience::default(),
     }))
 }
@@ -265,9 +273,9 @@ impl Opened {
                 Some(Came::Error(said)) => return Err(self.error_event(operation, said)),
                 Some(Came::Malformed) => return Err(self.malformed(operation)),
             }
-            let idle = operation.engine.clock.now() + operation.policy().timeouts.idle;
-            let limit = idle.min(until);
-            let next = self.patience.wait(operation.engine.clock.tokio(limit), self.body.chunk()).await;
+            let clock = &operation.engine.clock;
+            let (now, limit) = (clock.tokio(self.came), clock.tokio(until.min(self.came + self.idle)));
+            let next = self.patience.wait(now, limit, self.body.chunk()).await;
             if self.upstream().is_whole()
                 && !matches!(next, Ok(Ok(Some(_))))
                 && let Some(end) = self.foreign.as_mut().and_then(|foreign| foreign.finish())
@@ -286,6 +294,7 @@ impl Opened {
                 Ok(Ok(chunk)) => chunk,
             };
             let Some(chunk) = chunk else { return self.ended(operation) };
+            self.came = operation.engine.clock.now();
             match &mut self.foreign {
                 None => self.put(operation, chunk)?,
                 Some(foreign) => {

@@ -215,10 +215,10 @@ async fn relay(
         };
         operation.note_tokens(opened.tokens_seen);
         if seen != Seen::Preamble {
-            last_content = operation.engine.clock.now();
+            last_content = opened.came;
         }
-        let piece = match &mut seam {
-            None => frame.raw.clone(),
+        let mut piece = match &mut seam {
+            None => frame.raw,
             Some(sewn) => match sewn.splice.feed(&frame, &seen) {
                 Ok(piece) => piece,
                 Err(_) => return broken(charged(diverged(), &opened, operation), *opened, seam, &holding),
@@ -251,7 +251,9 @@ async fn relay(
             Seen::Error | Seen::Malformed => false,
         };
         let ended = seen == Seen::End;
-        holding.hold(piece);
+        if !release || safe {
+            holding.hold(std::mem::take(&mut piece));
+        }
         if release && (!safe || ended) {
             if ended {
                 operation.succeeded(opened.counted().or(Some(estimated(operation, &opened))));
@@ -259,13 +261,13 @@ async fn relay(
                     keep_until_delivered(operation, &opened, &holding, out);
                 }
             }
-            commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
+            commit(operation, &mut opened, &mut holding, piece, seam.as_deref_mut(), out).await;
         }
         if holding.bytes > HELD_BYTES_MAX {
             if safe && !holding.tool_open {
                 // Memory is bounded: a turn this long goes on as it comes.
                 safe = false;
-                commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
+                commit(operation, &mut opened, &mut holding, Bytes::new(), seam.as_deref_mut(), out).await;
             } else {
                 return broken(charged(too_much(), &opened, operation), *opened, seam, &holding);
             }
@@ -307,8 +309,8 @@ async fn served(
         return broken(charged(empty(), &opened, operation), opened, seam, &holding);
     }
     operation.succeeded(opened.counted().or(Some(estimated(operation, &opened))));
-    holding.hold(opened.frames.rest());
-    commit(operation, &mut opened, &mut holding, seam.as_deref_mut(), out).await;
+    let rest = opened.frames.rest();
+    commit(operation, &mut opened, &mut holding, rest, seam.as_deref_mut(), out).await;
     End::Served
 }
 
@@ -323,20 +325,30 @@ fn broken(trouble: Trouble, opened: Opened, seam: Option<Box<Seam>>, holding: &H
     End::After { trouble, watch: Box::new(open), in_call }
 }
 
-/// From here on the client knows.
-async fn commit(operation: &Operation, opened: &mut Opened, holding: &mut Holding, seam: Option<&mut Seam>, out: &Out) {
-    // Taken, because the values hold on to the buffer that the head was read into.
-    let said = std::mem::take(&mut opened.headers);
-    if !std::mem::replace(&mut holding.committed, true) && !out.has_begun() {
-        out.begin(opened.status, answer_headers(operation, said, opened.translated.take()));
+/// From here on the client knows: what was held back goes out, and this piece after it.
+async fn commit(
+    operation: &Operation,
+    opened: &mut Opened,
+    holding: &mut Holding,
+    piece: Bytes,
+    seam: Option<&mut Seam>,
+    out: &Out,
+) {
+    if !std::mem::replace(&mut holding.committed, true) {
+        // Taken, because the values hold on to the buffer that the head was read into.
+        let said = std::mem::take(&mut opened.headers);
+        if !out.has_begun() {
+            out.begin(opened.status, answer_headers(operation, said, opened.translated.take()));
+        }
     }
     holding.bytes = 0;
     if let Some(seam) = seam {
-        holding.pieces.iter().for_each(|piece| seam.went_out(piece));
+        holding.pieces.iter().chain([&piece]).for_each(|piece| seam.went_out(piece));
     }
-    for piece in holding.pieces.drain(..) {
-        out.send(piece).await;
+    for held in holding.pieces.drain(..) {
+        out.send(held).await;
     }
+    out.send(piece).await;
 }
 
 /// The message that is open at the client.

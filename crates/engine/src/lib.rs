@@ -6,6 +6,7 @@
 
 mod alerts;
 mod attempt;
+mod bell;
 mod call;
 mod clock;
 mod drive;

@@ -84,9 +84,8 @@ impl Answering {
     async fn next_frame(&mut self) -> Result<Option<Frame>, Trouble> {
         let timeouts = self.operation.policy().timeouts;
         let Self { opened, last_content, ended, .. } = self;
-        let now = self.operation.engine.clock.now();
         let until = match *last_content {
-            _ if *ended => now + TAIL,
+            _ if *ended => self.operation.engine.clock.now() + TAIL,
             None => self.attempt.deadline.min(self.operation.attempt_began() + timeouts.first_token),
             // What flows is not cut off because it is long; but pings alone are no flow.
             Some(last) => last + timeouts.first_token.max(timeouts.idle),
@@ -94,7 +93,7 @@ impl Answering {
         match opened.next(&self.operation, until).await {
             Ok(Some((frame, seen))) => {
                 if seen != Seen::Preamble {
-                    *last_content = Some(self.operation.engine.clock.now());
+                    *last_content = Some(opened.came);
                 }
                 *ended |= seen == Seen::End;
                 Ok(Some(frame))

@@ -4,10 +4,9 @@
 //! connection asks for more. So a slow reader slows the upstream, a client that leaves drops the
 //! driver with everything it holds, and no task or channel stands between the two sockets.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -19,9 +18,11 @@ use http_body::{Body, Frame};
 use steadfast_config::Heartbeat as Known;
 use steadfast_dialect::Format;
 use steadfast_dialect::heartbeat::Beat;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::task::coop::unconstrained;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::Engine;
+use crate::bell::Bell;
 use crate::call::Call;
 use crate::key::Key;
 use crate::means::{client_waits, with_margin};
@@ -36,10 +37,13 @@ pub(crate) struct Out(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    head: Option<Head>,
+    /// Boxed: it is gone before the pieces come.
+    head: Option<Box<Head>>,
     /// The head is out, or will be: there is no way back to another status.
     begun: bool,
-    pieces: VecDeque<Bytes>,
+    /// What waits; nearly always one piece, so that one has its place here.
+    first: Bytes,
+    more: Vec<Bytes>,
     queued_bytes: usize,
     /// The journal keeps this answer until the client has it all.
     kept: Option<Key>,
@@ -61,7 +65,18 @@ pub struct Relay {
     engine: Arc<Engine>,
     driver: Option<Driver>,
     out: Out,
-    heartbeat: Option<(Heartbeat, Pin<Box<Sleep>>)>,
+    heartbeat: Option<Beating>,
+    /// Rung by whatever the driver or the heartbeat waits for.
+    bell: Bell,
+}
+
+/// A heartbeat and when it is due.
+struct Beating {
+    beat: Heartbeat,
+    due: Instant,
+    /// Set anew when it goes off and not for every piece: setting it costs more than looking at the clock does.
+    timer: Pin<Box<Sleep>>,
+    set_for: Instant,
 }
 
 /// What keeps a client waiting. The first one sends the head: the status is spent then, so it is not
@@ -105,14 +120,14 @@ impl Out {
     pub(crate) fn answer(&self, reply: Reply) {
         let mut state = self.lock();
         state.begun = true;
-        state.head = Some(Head::Whole(reply));
+        state.head = Some(Box::new(Head::Whole(reply)));
     }
 
     /// Sends the head of a stream, where it is not out yet.
     pub(crate) fn begin(&self, status: StatusCode, headers: HeaderMap) {
         let mut state = self.lock();
         if !std::mem::replace(&mut state.begun, true) {
-            state.head = Some(Head::Stream(status, headers));
+            state.head = Some(Box::new(Head::Stream(status, headers)));
         }
     }
 
@@ -139,7 +154,11 @@ impl Out {
         {
             let mut state = self.lock();
             state.queued_bytes += piece.len();
-            state.pieces.push_back(piece);
+            if state.first.is_empty() {
+                state.first = piece;
+            } else {
+                state.more.push(piece);
+            }
             if state.queued_bytes <= QUEUED_BYTES_MAX {
                 return;
             }
@@ -153,11 +172,13 @@ impl Out {
     fn take(&self) -> Option<Bytes> {
         let mut state = self.lock();
         let bytes = std::mem::take(&mut state.queued_bytes);
-        if state.pieces.len() <= 1 {
-            return state.pieces.pop_front();
+        let first = std::mem::take(&mut state.first);
+        if state.more.is_empty() {
+            return Some(first).filter(|piece| !piece.is_empty());
         }
         let mut joined = BytesMut::with_capacity(bytes);
-        for piece in state.pieces.drain(..) {
+        joined.extend_from_slice(&first);
+        for piece in state.more.drain(..) {
             joined.extend_from_slice(&piece);
         }
         Some(joined.freeze())
@@ -180,8 +201,9 @@ impl Relay {
         early_head: HeaderMap,
     ) -> Reply {
         engine.metrics.streams_open.fetch_add(1, Ordering::Relaxed);
-        let heartbeat = heartbeat.map(|beat| (beat, Box::pin(sleep(beat.first))));
-        let mut relay = Self { engine: Arc::clone(engine), driver: Some(driver), out, heartbeat };
+        let bell = Bell::new();
+        let heartbeat = heartbeat.map(|beat| Beating::new(beat, &bell));
+        let mut relay = Self { engine: Arc::clone(engine), driver: Some(driver), out, heartbeat, bell };
         let head = poll_fn(|cx| relay.poll_head(cx)).await;
         match head {
             Some(Head::Whole(reply)) => reply,
@@ -192,28 +214,69 @@ impl Relay {
 
     /// The head; none where the client must not wait any longer for it.
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Option<Head>> {
-        self.poll_driver(cx);
+        if !self.bell.was_rung(cx) {
+            return Poll::Pending;
+        }
+        self.poll_driver();
         let mut state = self.out.lock();
         if let Some(head) = state.head.take() {
-            return Poll::Ready(Some(head));
+            // There may be more than the head.
+            self.bell.ring();
+            return Poll::Ready(Some(*head));
         }
-        let due = match &mut self.heartbeat {
-            Some((_, due)) => due.as_mut().poll(cx).is_ready(),
-            None => false,
-        };
+        let due = self.heartbeat.as_mut().is_some_and(|beating| beating.is_due(&self.bell));
         // A driver that ended without a word has nothing to say: an empty stream.
         if due || self.driver.is_none() {
             state.begun = true;
+            // The heartbeat that is due goes out behind the head.
+            self.bell.ring();
             return Poll::Ready(None);
         }
         Poll::Pending
     }
 
-    fn poll_driver(&mut self, cx: &mut Context<'_>) {
+    fn poll_driver(&mut self) {
         if let Some(driver) = &mut self.driver
-            && driver.as_mut().poll(cx).is_ready()
+            && driver.as_mut().poll(&mut Context::from_waker(self.bell.rope())).is_ready()
         {
             self.driver = None;
+        }
+    }
+}
+
+impl Beating {
+    fn new(beat: Heartbeat, bell: &Bell) -> Self {
+        let due = Instant::now() + beat.first;
+        let mut beating = Self { beat, due, timer: Box::pin(sleep_until(due)), set_for: due };
+        beating.set(bell);
+        beating
+    }
+
+    /// Something went out: the next one is due later.
+    fn put_off(&mut self, bell: &Bell) {
+        let now = Instant::now();
+        self.due = now + self.beat.every;
+        // One that has gone off does not ring again by itself.
+        if now >= self.set_for || self.due < self.set_for {
+            self.set(bell);
+        }
+    }
+
+    /// Whether one is due.
+    fn is_due(&mut self, bell: &Bell) -> bool {
+        if self.timer.is_elapsed() && self.set_for < self.due {
+            self.set(bell);
+        }
+        self.timer.is_elapsed()
+    }
+
+    /// Has the bell rung when one is due.
+    fn set(&mut self, bell: &Bell) {
+        self.set_for = self.due;
+        self.timer.as_mut().reset(self.due);
+        // Unconstrained: a task that has done much is told to wait by a timer that has not looked who asks.
+        if pin!(unconstrained(self.timer.as_mut())).poll(&mut Context::from_waker(bell.rope())).is_ready() {
+            bell.ring();
         }
     }
 }
@@ -223,17 +286,27 @@ impl Body for Relay {
     type Error = BrokeOff;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if !self.bell.was_rung(cx) {
+            return Poll::Pending;
+        }
         // The driver first: it reads whatever the upstream has ready, so that many small events
         // become one write.
-        self.poll_driver(cx);
+        self.poll_driver();
         if let Some(piece) = self.out.take() {
-            if let Some((beat, due)) = &mut self.heartbeat {
-                due.as_mut().reset(Instant::now() + beat.every);
+            let Self { heartbeat, bell, driver, .. } = &mut *self;
+            if driver.is_none() || piece.len() > QUEUED_BYTES_MAX {
+                // There is an end to tell, or room again for a driver that waits for it.
+                bell.ring();
+            }
+            if let Some(beating) = heartbeat {
+                beating.put_off(bell);
             }
             return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
         if self.driver.is_none() {
             let mut state = self.out.lock();
+            // Asked again, it says so again.
+            self.bell.ring();
             if std::mem::take(&mut state.broken) {
                 return Poll::Ready(Some(Err(BrokeOff)));
             }
@@ -244,15 +317,13 @@ impl Body for Relay {
             }
             return Poll::Ready(None);
         }
-        if let Some((beat, due)) = &mut self.heartbeat
-            && due.as_mut().poll(cx).is_ready()
+        let Self { heartbeat, bell, engine, .. } = &mut *self;
+        if let Some(beating) = heartbeat
+            && beating.is_due(bell)
         {
-            due.as_mut().reset(Instant::now() + beat.every);
-            // Registers the timer anew.
-            let _ = due.as_mut().poll(cx);
-            let bytes = Bytes::from_static(beat.bytes);
-            self.engine.metrics.heartbeats.fetch_add(1, Ordering::Relaxed);
-            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            beating.put_off(bell);
+            engine.metrics.heartbeats.fetch_add(1, Ordering::Relaxed);
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(beating.beat.bytes)))));
         }
         Poll::Pending
     }

@@ -7,6 +7,7 @@
 mod caller;
 mod cores;
 mod edge;
+mod joined;
 mod own;
 mod prefix;
 mod proxy;

@@ -1,10 +1,12 @@
 //! Listening, serving, and stopping without cutting anybody off.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -17,9 +19,11 @@ use steadfast_api::{Api, Door};
 use steadfast_engine::Engine;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio::task::coop::unconstrained;
 use tokio::time::timeout;
 
 use crate::edge::Body;
+use crate::joined::Joined;
 use crate::room::{Place, Room};
 use crate::workers::Workers;
 use crate::{own, proxy};
@@ -224,10 +228,11 @@ impl Serving {
             let Ok(Ok(http2)) = version else { return };
             let builder = builder(&settings);
             let builder = if http2 { builder.http2_only() } else { builder.http1_only() };
-            let mut connection = Box::pin(builder.serve_connection(TokioIo::new(stream), service).into_owned());
-            let served = tokio::select! {
-                served = connection.as_mut() => served,
-                _ = phase.changed() => {
+            let stream = TokioIo::new(Joined(stream));
+            let mut connection = Box::pin(builder.serve_connection(stream, service).into_owned());
+            let served = match unless_changed(|cx| connection.as_mut().poll(cx), &mut phase).await {
+                Some(served) => served,
+                None => {
                     connection.as_mut().graceful_shutdown();
                     tokio::select! {
                         served = connection.as_mut() => served,
@@ -260,6 +265,30 @@ enum Phase {
     Draining,
     /// What is still open ends.
     Cut,
+}
+
+/// What is wanted, once it is there; `None` where the phase changes first.
+///
+/// Waiting for the phase again takes a lock that all connections share, and this is polled for every piece of a stream.
+/// A task is woken in the same way each time, so it waits once and looks then whether there is something to wait for.
+async fn unless_changed<T>(
+    mut wanted: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    phase: &mut watch::Receiver<Phase>,
+) -> Option<T> {
+    let seen = phase.clone();
+    // Unconstrained: a task that has done much would be told to wait without being listened to.
+    let mut changed = pin!(unconstrained(phase.changed()));
+    let mut waits = false;
+    poll_fn(|cx| {
+        if let Poll::Ready(came) = wanted(cx) {
+            return Poll::Ready(Some(came));
+        }
+        if std::mem::replace(&mut waits, true) && !seen.has_changed().unwrap_or(true) {
+            return Poll::Pending;
+        }
+        changed.as_mut().poll(cx).map(|_| None)
+    })
+    .await
 }
 
 fn builder(settings: &Settings) -> auto::Builder<TokioExecutor> {

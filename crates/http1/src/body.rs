@@ -7,6 +7,9 @@ use crate::Malformed;
 /// The longest line that says how long a chunk is, with its extensions.
 const CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
 
+/// More digits than any length has.
+const CHUNK_DIGITS_MAX: usize = 15;
+
 /// The most bytes of trailers.
 const TRAILER_BYTES_MAX: usize = 16 * 1024;
 
@@ -50,6 +53,9 @@ impl Body {
 
     /// Takes the next piece off the buffer; `None` where more must come first, or it is over.
     pub fn take(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, Malformed> {
+        if buffer.is_empty() {
+            return Ok(None);
+        }
         self.skip(buffer)?;
         let (State::Length(left) | State::ChunkData(left)) = &mut self.0 else {
             let rest = self.0 == State::ToClose && !buffer.is_empty();
@@ -88,8 +94,13 @@ impl Body {
         loop {
             match self.0 {
                 State::ChunkLine => {
-                    let Some(line) = line(buffer, CHUNK_LINE_BYTES_MAX)? else { return Ok(()) };
-                    let bytes = chunk_bytes(&buffer[..line - 2])?;
+                    let (bytes, line) = match plain_chunk_line(buffer) {
+                        Some(plain) => plain,
+                        None => match line(buffer, CHUNK_LINE_BYTES_MAX)? {
+                            Some(line) => (chunk_bytes(&buffer[..line - 2])?, line),
+                            None => return Ok(()),
+                        },
+                    };
                     buffer.advance(line);
                     self.0 = if bytes == 0 { State::Trailers(0) } else { State::ChunkData(bytes) };
                 }
@@ -125,11 +136,24 @@ fn line(buffer: &[u8], bytes_max: usize) -> Result<Option<usize>, Malformed> {
     }
 }
 
+/// A line of nothing but digits, as nearly all are: how long the chunk is, and the line with its end.
+#[inline]
+fn plain_chunk_line(buffer: &[u8]) -> Option<(u64, usize)> {
+    let mut bytes = 0;
+    for (at, byte) in buffer.iter().take(CHUNK_DIGITS_MAX + 1).enumerate() {
+        match char::from(*byte).to_digit(16) {
+            Some(digit) => bytes = bytes * 16 + u64::from(digit),
+            None => return (at > 0 && buffer[at..].starts_with(b"\r\n")).then_some((bytes, at + 2)),
+        }
+    }
+    None
+}
+
 /// How long a chunk says it is. Extensions say nothing to us.
 fn chunk_bytes(line: &[u8]) -> Result<u64, Malformed> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let rest = line[digits..].trim_ascii_start();
-    if digits == 0 || digits > 15 || !(rest.is_empty() || rest[0] == b';') {
+    if digits == 0 || digits > CHUNK_DIGITS_MAX || !(rest.is_empty() || rest[0] == b';') {
         return Err(Malformed::Chunk("its length is no number"));
     }
     let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0);

@@ -48,6 +48,19 @@ async fn a_client_that_waits_gets_the_heartbeats_of_its_format_and_then_its_answ
 }
 
 #[tokio::test]
+async fn a_stream_that_falls_silent_gets_heartbeats_after_each_piece_of_it() {
+    let stage = Stage::usual(BEATS).await;
+    stage.script("a", "words=4 delay=450ms");
+    let text = stage.send(Speaks::Chat.request(true)).await.text();
+    for word in 2..=4 {
+        let (before, _) = text.split_once(&format!("word-{word}")).unwrap();
+        let (_, between) = before.split_once(&format!("word-{}", word - 1)).unwrap();
+        assert!(between.matches(beat(Speaks::Chat)).count() > 1, "before word {word}: {text}");
+    }
+    assert!(Speaks::Chat.is_whole(&text), "{text}");
+}
+
+#[tokio::test]
 async fn codex_gets_events_for_heartbeats() {
     let stage = Stage::usual(BEATS).await;
     stage.script("a", "wait=1s");
