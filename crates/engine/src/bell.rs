@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Wake, Waker};
 
+use crate::later;
+
 /// Stands between a future and whoever polls it.
 pub(crate) struct Bell {
     line: Arc<Line>,
@@ -18,13 +20,16 @@ pub(crate) struct Bell {
 
 struct Line {
     rung: AtomicBool,
+    /// Others go first.
+    can_wait: AtomicBool,
     listener: Mutex<Option<Waker>>,
 }
 
 impl Bell {
     /// Rung: nobody has looked yet.
     pub(crate) fn new() -> Self {
-        let line = Arc::new(Line { rung: AtomicBool::new(true), listener: Mutex::default() });
+        let rung = AtomicBool::new(true);
+        let line = Arc::new(Line { rung, can_wait: AtomicBool::new(false), listener: Mutex::default() });
         Self { rope: Waker::from(Arc::clone(&line)), line, listener: None }
     }
 
@@ -43,6 +48,11 @@ impl Bell {
         self.line.rung.store(true, Ordering::Release);
     }
 
+    /// From now on others are woken before the one who listens here.
+    pub(crate) fn can_wait(&self) {
+        self.line.can_wait.store(true, Ordering::Relaxed);
+    }
+
     /// The one to poll the future with.
     pub(crate) const fn rope(&self) -> &Waker {
         &self.rope
@@ -55,9 +65,14 @@ impl Wake for Line {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.rung.store(true, Ordering::Release);
-        if let Some(listener) = &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
-            listener.wake_by_ref();
+        if self.rung.swap(true, Ordering::AcqRel) {
+            // The listener was woken, or is about to ask.
+            return;
+        }
+        match &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(listener) if self.can_wait.load(Ordering::Relaxed) => later::wake(listener),
+            Some(listener) => listener.wake_by_ref(),
+            None => {}
         }
     }
 }

@@ -294,6 +294,7 @@ impl Body for Relay {
         self.poll_driver();
         if let Some(piece) = self.out.take() {
             let Self { heartbeat, bell, driver, .. } = &mut *self;
+            bell.can_wait();
             if driver.is_none() || piece.len() > QUEUED_BYTES_MAX {
                 // There is an end to tell, or room again for a driver that waits for it.
                 bell.ring();

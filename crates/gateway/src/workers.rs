@@ -11,10 +11,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use steadfast_engine::usher;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 use crate::cores::Cores;
+
+/// After so many tasks a thread looks whether something new has come: a request waits no longer than for these, where
+/// streams come after it (see [`usher`]).
+const LOOKS_UP_AFTER: u32 = 16;
 
 /// Threads that serve; they end when this is dropped.
 #[derive(Debug)]
@@ -56,7 +61,10 @@ impl Worker {
     fn start(number: usize, cores: Option<Cores>, idle: impl Fn() + Send + Sync + 'static) -> io::Result<Self> {
         // The only threads a runtime of this kind starts are for what blocks, such as looking up a name.
         let helps = move || cores.iter().for_each(Cores::roam);
-        let runtime = Builder::new_current_thread().enable_all().on_thread_park(idle).on_thread_start(helps).build()?;
+        let mut builder = Builder::new_current_thread();
+        let builder = builder.enable_all().on_thread_park(idle).on_thread_start(helps);
+        let runtime = builder.event_interval(LOOKS_UP_AFTER).build()?;
+        runtime.spawn(usher());
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name(format!("serve-{number}")).spawn(move || {
