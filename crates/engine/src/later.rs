@@ -40,7 +40,7 @@ pub(crate) fn wake(stream: &Waker) {
 
 /// Wakes the streams of this thread in their turn, for as long as the thread serves.
 pub async fn usher() {
-    poll_fn(|cx| {
+    poll_fn::<(), _>(|cx| {
         WAITING.with_borrow_mut(|waiting| waiting.usher = Some(cx.waker().clone()));
         for _ in 0..AT_A_TIME {
             let Some(stream) = WAITING.with_borrow_mut(|waiting| waiting.streams.pop_front()) else {
@@ -52,7 +52,7 @@ pub async fn usher() {
         cx.waker().wake_by_ref();
         Poll::Pending
     })
-    .await
+    .await;
 }
 
 #[cfg(test)]
