@@ -126,8 +126,7 @@ impl Recorder {
         }
     }
 
-    /// Tells a handful of what waits, unless somebody is at it. Fewer are left to gather: the next request may be on its
-    /// way, and to tell three times as many at once takes little longer.
+    /// Tells a handful of what waits, unless somebody is at it. Fewer are left to gather: the next request may be on its way.
     pub(crate) fn lend_a_hand(&self) {
         if lock(&self.shared.queue).records.len() < HANDFUL {
             return;
