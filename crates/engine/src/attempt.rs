@@ -60,7 +60,7 @@ pub(crate) struct Opened {
     pub(crate) body: Body,
     /// Content frames so far: about one token each, where the provider does not say.
     pub(crate) tokens_seen: u64,
-    /// When the provider sent something last.
+    /// When the provider sent something last. Whoever lets time pass before he asks for the next frame says so here.
     pub(crate) came: Instant,
     /// How long it may send nothing.
     idle: Duration,

@@ -18,18 +18,25 @@ pub(crate) struct Bell {
     listener: Option<Waker>,
 }
 
-struct Line {
+/// From the rope to the listener.
+pub(crate) struct Line {
     rung: AtomicBool,
-    /// Others go first.
-    can_wait: AtomicBool,
+    /// The listener lets others go first.
+    is_patient: AtomicBool,
+    /// It waits for its turn, and need not be queued again.
+    is_queued: AtomicBool,
     listener: Mutex<Option<Waker>>,
 }
 
 impl Bell {
     /// Rung: nobody has looked yet.
     pub(crate) fn new() -> Self {
-        let rung = AtomicBool::new(true);
-        let line = Arc::new(Line { rung, can_wait: AtomicBool::new(false), listener: Mutex::default() });
+        let line = Arc::new(Line {
+            rung: AtomicBool::new(true),
+            is_patient: AtomicBool::new(false),
+            is_queued: AtomicBool::new(false),
+            listener: Mutex::default(),
+        });
         Self { rope: Waker::from(Arc::clone(&line)), line, listener: None }
     }
 
@@ -43,19 +50,36 @@ impl Bell {
         self.line.rung.swap(false, Ordering::AcqRel)
     }
 
-    /// Rings it for whoever is about to ask.
+    /// Rings it for whoever is about to ask, without waking him.
     pub(crate) fn ring(&self) {
         self.line.rung.store(true, Ordering::Release);
     }
 
     /// From now on others are woken before the one who listens here.
-    pub(crate) fn can_wait(&self) {
-        self.line.can_wait.store(true, Ordering::Relaxed);
+    pub(crate) fn let_others_first(&self) {
+        self.line.is_patient.store(true, Ordering::Relaxed);
     }
 
     /// The one to poll the future with.
     pub(crate) const fn rope(&self) -> &Waker {
         &self.rope
+    }
+}
+
+impl Line {
+    /// Its turn has come.
+    pub(crate) fn turn(&self) {
+        self.is_queued.store(false, Ordering::Release);
+        // Who was asked meanwhile, for another reason, has heard it.
+        if self.rung.load(Ordering::Acquire) {
+            self.call();
+        }
+    }
+
+    fn call(&self) {
+        if let Some(listener) = &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
+            listener.wake_by_ref();
+        }
     }
 }
 
@@ -66,13 +90,13 @@ impl Wake for Line {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if self.rung.swap(true, Ordering::AcqRel) {
-            // The listener was woken, or is about to ask.
+            // The listener was woken, has a turn, or is about to ask.
             return;
         }
-        match &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(listener) if self.can_wait.load(Ordering::Relaxed) => later::wake(listener),
-            Some(listener) => listener.wake_by_ref(),
-            None => {}
+        if !self.is_patient.load(Ordering::Relaxed) {
+            self.call();
+        } else if !self.is_queued.swap(true, Ordering::AcqRel) && !later::queue(self) {
+            self.turn();
         }
     }
 }
@@ -101,11 +125,13 @@ mod tests {
         assert!(bell.was_rung(&Context::from_waker(&one)), "nobody has looked yet");
         assert!(!bell.was_rung(&Context::from_waker(&one)));
         bell.rope().wake_by_ref();
-        assert_eq!(counts(), [1, 0]);
+        bell.rope().wake_by_ref();
+        assert_eq!(counts(), [1, 0], "who knows is not woken again");
         // Rung for the first, heard by the second, who listens from now on.
         assert!(bell.was_rung(&Context::from_waker(&two)));
+        bell.let_others_first();
         bell.rope().wake_by_ref();
-        assert_eq!(counts(), [1, 1]);
+        assert_eq!(counts(), [1, 1], "there are no others here");
         assert!(bell.was_rung(&Context::from_waker(&two)) && !bell.was_rung(&Context::from_waker(&two)));
         bell.ring();
         assert_eq!(counts(), [1, 1], "who is about to ask need not be woken");

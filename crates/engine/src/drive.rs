@@ -88,7 +88,9 @@ pub(crate) async fn pass_through(mut operation: Operation, out: Out) {
                 out.begin(parts.status, headers);
                 loop {
                     match body.pass(&operation).await {
-                        Ok(Some(chunk)) => out.send(chunk).await,
+                        Ok(Some(chunk)) => {
+                            out.send(chunk).await;
+                        }
                         Ok(None) => break operation.passed(),
                         Err(trouble) => {
                             drop(operation.broke_off(trouble));
@@ -251,6 +253,7 @@ async fn relay(
             Seen::Error | Seen::Malformed => false,
         };
         let ended = seen == Seen::End;
+        let mut waited = false;
         if !release || safe {
             holding.hold(std::mem::take(&mut piece));
         }
@@ -261,16 +264,21 @@ async fn relay(
                     keep_until_delivered(operation, &opened, &holding, out);
                 }
             }
-            commit(operation, &mut opened, &mut holding, piece, seam.as_deref_mut(), out).await;
+            waited = commit(operation, &mut opened, &mut holding, piece, seam.as_deref_mut(), out).await;
         }
         if holding.bytes > HELD_BYTES_MAX {
             if safe && !holding.tool_open {
                 // Memory is bounded: a turn this long goes on as it comes.
                 safe = false;
-                commit(operation, &mut opened, &mut holding, Bytes::new(), seam.as_deref_mut(), out).await;
+                waited = commit(operation, &mut opened, &mut holding, Bytes::new(), seam.as_deref_mut(), out).await;
             } else {
                 return broken(charged(too_much(), &opened, operation), *opened, seam, &holding);
             }
+        }
+        if waited {
+            // A client that is slow must not make its provider look silent.
+            opened.came = operation.engine.clock.now();
+            last_content = opened.came;
         }
         if ended {
             return tail(operation, *opened, seam, out).await;
@@ -290,7 +298,9 @@ async fn tail(operation: &Operation, mut opened: Opened, mut seam: Option<Box<Se
             None => Some(frame.raw.clone()),
             Some(seam) => seam.splice.feed(&frame, &seen).ok(),
         };
-        out.send(piece.unwrap_or_default()).await;
+        if out.send(piece.unwrap_or_default()).await {
+            opened.came = operation.engine.clock.now();
+        }
     }
     let rest = opened.frames.rest();
     out.send(rest).await;
@@ -325,7 +335,8 @@ fn broken(trouble: Trouble, opened: Opened, seam: Option<Box<Seam>>, holding: &H
     End::After { trouble, watch: Box::new(open), in_call }
 }
 
-/// From here on the client knows: what was held back goes out, and this piece after it.
+/// From here on the client knows: what was held back goes out, and this piece after it. Says whether the client was too
+/// slow to take them at once.
 async fn commit(
     operation: &Operation,
     opened: &mut Opened,
@@ -333,7 +344,7 @@ async fn commit(
     piece: Bytes,
     seam: Option<&mut Seam>,
     out: &Out,
-) {
+) -> bool {
     if !std::mem::replace(&mut holding.committed, true) {
         // Taken, because the values hold on to the buffer that the head was read into.
         let said = std::mem::take(&mut opened.headers);
@@ -345,10 +356,11 @@ async fn commit(
     if let Some(seam) = seam {
         holding.pieces.iter().chain([&piece]).for_each(|piece| seam.went_out(piece));
     }
+    let mut waited = false;
     for held in holding.pieces.drain(..) {
-        out.send(held).await;
+        waited |= out.send(held).await;
     }
-    out.send(piece).await;
+    out.send(piece).await || waited
 }
 
 /// The message that is open at the client.

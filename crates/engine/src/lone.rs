@@ -84,8 +84,10 @@ impl Answering {
     async fn next_frame(&mut self) -> Result<Option<Frame>, Trouble> {
         let timeouts = self.operation.policy().timeouts;
         let Self { opened, last_content, ended, .. } = self;
+        // Nobody knows how long ago the last frame was taken.
+        opened.came = self.operation.engine.clock.now();
         let until = match *last_content {
-            _ if *ended => self.operation.engine.clock.now() + TAIL,
+            _ if *ended => opened.came + TAIL,
             None => self.attempt.deadline.min(self.operation.attempt_began() + timeouts.first_token),
             // What flows is not cut off because it is long; but pings alone are no flow.
             Some(last) => last + timeouts.first_token.max(timeouts.idle),

@@ -24,7 +24,8 @@ pub(crate) struct Patience {
 pub(crate) struct Over;
 
 impl Patience {
-    /// Waits for something until `limit`.
+    /// Waits for something until `limit`. Whoever waited for something else in between says when that was over with `now`:
+    /// a timer that went off meanwhile would be taken for one that is set.
     pub(crate) async fn wait<F: Future>(&mut self, now: Instant, limit: Instant, wanted: F) -> Result<F::Output, Over> {
         let mut wanted = pin!(wanted);
         // Of the first time only. Who is asked again may have been woken by the timer.

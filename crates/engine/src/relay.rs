@@ -146,10 +146,10 @@ impl Out {
         self.lock().broken = true;
     }
 
-    /// Puts a piece out, and waits while too many are waiting.
-    pub(crate) async fn send(&self, piece: Bytes) {
+    /// Puts a piece out, and waits while too many are waiting; says whether it had to.
+    pub(crate) async fn send(&self, piece: Bytes) -> bool {
         if piece.is_empty() {
-            return;
+            return false;
         }
         {
             let mut state = self.lock();
@@ -160,12 +160,13 @@ impl Out {
                 state.more.push(piece);
             }
             if state.queued_bytes <= QUEUED_BYTES_MAX {
-                return;
+                return false;
             }
         }
-        // Nobody needs to be woken: the body that polls this driver takes the pieces out and then
-        // polls it again.
+        // Nobody wakes who waits here: the body that polls this driver takes the pieces out, rings its bell because they
+        // were too many, and is polled again.
         poll_fn(|_| if self.lock().queued_bytes <= QUEUED_BYTES_MAX { Poll::Ready(()) } else { Poll::Pending }).await;
+        true
     }
 
     /// Everything that is waiting, in one piece.
@@ -294,7 +295,7 @@ impl Body for Relay {
         self.poll_driver();
         if let Some(piece) = self.out.take() {
             let Self { heartbeat, bell, driver, .. } = &mut *self;
-            bell.can_wait();
+            bell.let_others_first();
             if driver.is_none() || piece.len() > QUEUED_BYTES_MAX {
                 // There is an end to tell, or room again for a driver that waits for it.
                 bell.ring();
@@ -339,5 +340,25 @@ impl Drop for Relay {
 impl fmt::Debug for Relay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Relay").field("driving", &self.driver.is_some()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use super::*;
+
+    #[test]
+    fn a_driver_waits_while_too_much_is_out_and_knows_that_it_did() {
+        let (out, mut cx) = (Out::default(), Context::from_waker(Waker::noop()));
+        let piece = |bytes: usize| Bytes::from(vec![b'x'; bytes]);
+        assert_eq!(pin!(out.send(piece(QUEUED_BYTES_MAX))).poll(&mut cx), Poll::Ready(false));
+        let mut more = pin!(out.send(piece(1)));
+        assert!(more.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(out.take().map(|taken| taken.len()), Some(QUEUED_BYTES_MAX + 1));
+        assert_eq!(more.poll(&mut cx), Poll::Ready(true));
+        assert_eq!(out.take(), None);
     }
 }

@@ -17,9 +17,12 @@ use tokio::sync::oneshot;
 
 use crate::cores::Cores;
 
-/// After so many tasks a thread looks whether something new has come: a request waits no longer than for these, where
-/// streams come after it (see [`usher`]).
+/// After so many tasks a thread looks whether something has come over its connections: a request waits no longer than for
+/// these, where streams come after it (see [`usher`]).
 const LOOKS_UP_AFTER: u32 = 16;
+
+/// Every so many tasks it takes one that another thread has handed over, such as a new connection.
+const TAKES_OVER_AFTER: u32 = 4;
 
 /// Threads that serve; they end when this is dropped.
 #[derive(Debug)]
@@ -63,7 +66,7 @@ impl Worker {
         let helps = move || cores.iter().for_each(Cores::roam);
         let mut builder = Builder::new_current_thread();
         let builder = builder.enable_all().on_thread_park(idle).on_thread_start(helps);
-        let runtime = builder.event_interval(LOOKS_UP_AFTER).build()?;
+        let runtime = builder.event_interval(LOOKS_UP_AFTER).global_queue_interval(TAKES_OVER_AFTER).build()?;
         runtime.spawn(usher());
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();

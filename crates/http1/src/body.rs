@@ -7,7 +7,7 @@ use crate::Malformed;
 /// The longest line that says how long a chunk is, with its extensions.
 const CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
 
-/// More digits than any length has.
+/// The most digits that a length may have.
 const CHUNK_DIGITS_MAX: usize = 15;
 
 /// The most bytes of trailers.
