@@ -69,7 +69,8 @@ impl Bell {
 impl Line {
     /// Its turn has come.
     pub(crate) fn turn(&self) {
-        self.is_queued.store(false, Ordering::Release);
+        // Swapped, not stored: who rang and found it queued is seen to have rung.
+        self.is_queued.swap(false, Ordering::AcqRel);
         // Who was asked meanwhile, for another reason, has heard it.
         if self.rung.load(Ordering::Acquire) {
             self.call();
