@@ -43,11 +43,12 @@ impl Patience {
     }
 
     /// Whether the timer goes off after `now`, before the limit, and wakes whoever asks.
-    fn is_set(&self, now: Instant, limit: Instant, cx: &Context<'_>) -> bool {
+    pub(crate) fn is_set(&self, now: Instant, limit: Instant, cx: &Context<'_>) -> bool {
         self.set.as_ref().is_some_and(|(at, waker)| now < *at && *at <= limit && waker.will_wake(cx.waker()))
     }
 
-    fn poll_limit(&mut self, limit: Instant, cx: &mut Context<'_>) -> Poll<Over> {
+    /// Ready when the limit has come; else whoever asks is woken at it, or before it.
+    pub(crate) fn poll_limit(&mut self, limit: Instant, cx: &mut Context<'_>) -> Poll<Over> {
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(limit)));
         if limit < timer.deadline() {
             timer.as_mut().reset(limit);

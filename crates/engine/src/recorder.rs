@@ -8,8 +8,8 @@
 //!
 //! Requests hand records over and wait for nothing. A thread that serves and has nothing to do just then tells a
 //! handful of them: told by a thread of their own, hundreds at a time, they would take the core from under requests
-//! for a millisecond, which is most of what the slowest in a hundred wait for. The recorder's thread tells what nobody
-//! found time for, and alone meets the disk. Where that does not keep up, records are lost, counted, and said once.
+//! for a millisecond. The recorder's thread tells what nobody found time for, and alone meets the disk. Where that does
+//! not keep up, records are lost, counted, and said once.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

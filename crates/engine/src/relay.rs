@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -18,14 +18,14 @@ use http_body::{Body, Frame};
 use steadfast_config::Heartbeat as Known;
 use steadfast_dialect::Format;
 use steadfast_dialect::heartbeat::Beat;
-use tokio::task::coop::unconstrained;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 
 use crate::Engine;
 use crate::bell::Bell;
 use crate::call::Call;
 use crate::key::Key;
 use crate::means::{client_waits, with_margin};
+use crate::patience::Patience;
 use crate::reply::{Reply, ReplyBody};
 
 /// What may wait for the client before the upstream is not read any further.
@@ -74,9 +74,7 @@ pub struct Relay {
 struct Beating {
     beat: Heartbeat,
     due: Instant,
-    /// Set anew when it goes off and not for every piece: setting it costs more than looking at the clock does.
-    timer: Pin<Box<Sleep>>,
-    set_for: Instant,
+    patience: Patience,
 }
 
 /// What keeps a client waiting. The first one sends the head: the status is spent then, so it is not
@@ -247,9 +245,10 @@ impl Relay {
 
 impl Beating {
     fn new(beat: Heartbeat, bell: &Bell) -> Self {
-        let due = Instant::now() + beat.first;
-        let mut beating = Self { beat, due, timer: Box::pin(sleep_until(due)), set_for: due };
-        beating.set(bell);
+        let mut beating = Self { beat, due: Instant::now() + beat.first, patience: Patience::default() };
+        if beating.is_due(bell) {
+            bell.ring();
+        }
         beating
     }
 
@@ -257,28 +256,14 @@ impl Beating {
     fn put_off(&mut self, bell: &Bell) {
         let now = Instant::now();
         self.due = now + self.beat.every;
-        // One that has gone off does not ring again by itself.
-        if now >= self.set_for || self.due < self.set_for {
-            self.set(bell);
-        }
-    }
-
-    /// Whether one is due.
-    fn is_due(&mut self, bell: &Bell) -> bool {
-        if self.timer.is_elapsed() && self.set_for < self.due {
-            self.set(bell);
-        }
-        self.timer.is_elapsed()
-    }
-
-    /// Has the bell rung when one is due.
-    fn set(&mut self, bell: &Bell) {
-        self.set_for = self.due;
-        self.timer.as_mut().reset(self.due);
-        // Unconstrained: a task that has done much is told to wait by a timer that has not looked who asks.
-        if pin!(unconstrained(self.timer.as_mut())).poll(&mut Context::from_waker(bell.rope())).is_ready() {
+        if !self.patience.is_set(now, self.due, &Context::from_waker(bell.rope())) && self.is_due(bell) {
             bell.ring();
         }
+    }
+
+    /// Whether one is due; else the bell rings when one may be.
+    fn is_due(&mut self, bell: &Bell) -> bool {
+        self.patience.poll_limit(self.due, &mut Context::from_waker(bell.rope())).is_ready()
     }
 }
 
