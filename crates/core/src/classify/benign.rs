@@ -370,8 +370,22 @@ pub const BENIGN: &[Benign] = &[
         r"^\s*(?:by default,? |note that )?(?:the|our|this|all|both|each|every|an?) (?:[\w-]+ ){0,3}(?:client|sdk|library|package|framework|middleware|agent|proxy|gateway|wrapper|transport|clients|sdks|libraries) (?:will |can |also |only |always )*(?:automatically )?(?:retr(?:y|ies)|re-?sends?|reconnects?|backs? off)\b[^:{]*$",
         "The client will automatically retry connection errors, 408 Request Timeout and 429 Rate Limit.",
     ),
+    benign(
+        "benign.directive",
+        r"^\s*[a-z]+(?:_[a-z0-9]+)+ [\w .:/$-]+;\s*$",
+        "proxy_next_upstream error timeout http_502 http_503;",
+    ),
+    benign(
+        "benign.diff_stat",
+        r"^\s*\S+\s+\|\s+\d+ [+-]+\s*$|^\s*\d+ files? changed\b.*",
+        " src/errors/unauthorized.rs | 7 ++-",
+    ),
     benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),
 ];
+
+/// Lines that look like the subject of a commit or like a comment, and are what git passes on from the other side and what
+/// a Java machine leaves behind when it dies.
+const VERBATIM: [&[u8]; 3] = [b"remote: ", b"# A fatal error ", b"#  SIG"];
 
 /// Takes benign lines out of `body`; also names the first shape seen.
 pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
@@ -389,8 +403,7 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         let line_start = &line[..line.len().min(600)];
         let is_read = number < LINES_MAX;
         let informs = || is_informational(line_start).then_some("benign.informational");
-        // What git passes on from the other side is no subject of a commit.
-        let is_read = is_read && !line_start.starts_with(b"remote: ");
+        let is_read = is_read && !VERBATIM.iter().any(|start| line_start.starts_with(start));
         let benign = if is_read { shape(line_start).or_else(informs) } else { None };
         code.note(line_start, benign);
         match benign {
@@ -520,6 +533,8 @@ const TELLING: &[&str] = &[
     "denied",
     "exceed",
     "exited",
+    "sigkill",
+    "terminated with",
     "crashed",
     "timed out",
     "abort",
@@ -530,6 +545,8 @@ const TELLING: &[&str] = &[
     "unauthorized",
     "overloaded",
     "limit",
+    "too long",
+    "too large",
     "invalid",
     "\" 4",
     "\" 5",

@@ -217,6 +217,12 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\bjob for \S{1,60} failed\b",
+            r"\breached (?:the |its )?(?:specified )?backoff limit\b",
+            r"\b(?:runner|agent|worker|node|executor|slave|builder)\b(?: \S{1,40}){0,3} lost communication\b",
+            r"\breceived ['\x22`]?(?:killed|kill|terminated)['\x22`]? signal\b",
+            r"\btoo many (?:unstable )?restarts\b",
+            r"\bstarting (?:the )?(?:root )?(?:container|sandbox)\b~\bfailed\b",
             r"\b(?:actor|node|replica|engine|kernel|runner|executor|driver|scheduler|raylet|helper|instance|interpreter|extension host|plugin|bridge|sidecar|engine core)s? (?:\S{1,20} )?(?:has |have |had |just )?(?:died|crashed|been killed)\b",
             r"\b(?:exit|exited) code: ?[1-9]\d{0,2}\)",
             r"\bunhandled 'error' event\b",
@@ -289,6 +295,9 @@ pub(super) const RULES: &[Rule] = &[
             r"\b(?:process|worker|server|child|runner|container|subprocess) (?:\S{1,40} )?(?:has )?(?:unexpectedly )?(?:exited|terminated|ended|quit)(?: unexpectedly| prematurely| early)?\b",
             r"\bexited (?:unexpectedly|prematurely|early|abnormally)\b",
             r"\bunexpected(?:ly)? exit",
+        ])
+        .code(&[
+            "BackoffLimitExceeded",
         ])
         .example("worker exited with code 1"),
     rule("process.kubernetes", ProcessDied)

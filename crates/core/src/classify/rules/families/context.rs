@@ -122,6 +122,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\btoo many tokens(?:[.!)\x22']|$)",
+            r"\b(?:prompt|input|request|message) (?:has|have|is|was) (?:\S{1,12} )?\d[\d,]{2,9} tokens\b~\breduce\b",
             r"\b(?:prompt|input|message|request|text|conversation|history|context) (?:has|have|had|contains?|is|of|was|uses?|holds?) (?:\S{1,20} ){0,2}\d[\d,.]{0,9}k? tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b",
             r"\b(?:longer|larger|bigger|more) than (?:the )?(?:\S{1,14} ){0,3}\d[\d,.]{0,9}k? tokens\b",
             r"\b(?:use|try|choose|pick|select|need|requires?) (?:a |another |some )?(?:\S{1,14} )?(?:model|llm)?(?: with)? ?(?:a )?(?:larger|bigger|longer|greater) context\b",

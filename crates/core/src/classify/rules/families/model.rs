@@ -127,6 +127,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\bendpoint [\w./:-]{2,80} (?:of account \d{6,16} )?(?:was |is )?not found\b",
             r"\b(?:does not|doesn't|will not|won't) work (?:with|on|under|for) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:plan|api key|subscription|account|tier|key)\b",
             r"\bnot (?:accessible|included|offered|unlocked|supported|usable|permitted) (?:with|on|in|for|under|by) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:tier|plan|subscription|key|licen[sc]e)\b",
             r"\bno models? match(?:es|ed|ing)?\b|\bnone of (?:the |your |these )?(?:\S{1,14} )?models\b",

@@ -226,8 +226,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("The URI scheme should be either http or https"),
     rule("network.redirects", NetworkPermanent)
         .decisive()
-        .code(&["RedirectLimit", "RedirectLimitExceeded", "TooManyRedirectsError", "TooManyRedirectsException", "RedirectError", "RedirectLoopError", "RedirectMissingLocation"])
+        .code(&[
+            "TooManyRedirectsException",
+            "TooManyRedirects","RedirectLimit", "RedirectLimitExceeded", "TooManyRedirectsError", "TooManyRedirectsException", "RedirectError", "RedirectLoopError", "RedirectMissingLocation"])
         .text(&[
+            r"\bnot follow more than \d{1,3} redirects?\b",
             r"\bredirect(?:s|ions?|ed|ing)? (?:\S{1,14} ){0,3}(?:more times|more than|again and again|to itself|forever|in a (?:cycle|circle|loop))\b",
             r"\bredirect(?:s|ions?)?[ _-](?:limit|count|cycle|depth)\b~\b(?:allows|exceeded|reached|hit|over|exhausted|detected)\b",
             r"\bredirect(?:s|ions?|ed)?\b~\b(?:without|missing|no|lacks?) (?:a |the |an )?['\x22`]?location\b",
@@ -413,6 +416,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.permanent_general", NetworkPermanent)
         .class()
         .text(&[
+            r"\bapp transport security\b",
+            r"\bunsupporteduri\w{0,8}\b",
+            r"\bunsupported (?:uri|url)(?: scheme)?\b",
             r"\bsslhandshake failed\b",
             r"\b(?:tls|ssl) (?:sessions?|protocol|connections?) (?:are|is) not supported\b",
             r"\b(?:tls|ssl)\S{0,12} (?:handshake )?failed \(-?\d",

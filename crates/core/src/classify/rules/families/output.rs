@@ -155,6 +155,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("ApiError: headers: {'content-type': 'text/html'}, status_code: 200, body: Welcome"),
     rule("output.tool_call", BadOutput)
         .text(&[
+            r"\bno (?:parseable|parsable|valid|usable) (?:tool|function) calls?\b",
             r"\b(?:malformed|invalid|unparsable|broken|incorrect|hallucinated|incomplete) (?:\S{1,20} )?(?:(?:tool|function)[ _-]?calls?(?: arguments| format| json| syntax| generated| from| in (?:the )?(?:response|model|output)|[:.,!]|$)|tool arguments|function arguments|tool input|tool use block)",
             r"\binvalid (?:input|tool input) for tool\b",
             r"\bmodel (?:tried to|attempted to|did not|called|generated|produced|returned|requested|output)\b~\b(?:unavailable|unknown|undefined|nonexistent|non-existent|invalid|call a tool|tool that|malformed|no tool|empty|unexpected)\b",
@@ -272,6 +273,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\bexpected response body of (?:the )?type\b",
+            r"\bno transformation found\b",
+            r"\breturned (?:an? )?(?:invalid|malformed|unusable|garbage|bogus|garbled) (?:\S{1,12} )?(?:result|response|output|data|payload|answer|value|body|object)\b",
             r"\b(?:completed|ended|finished|returned|stopped|came back) without (?:any |a |an |producing |sending |returning |yielding |generating ){0,2}(?:\S{1,12} )?(?:chunks?|content|output|text|tokens|data|answer|response|message|choices|candidates|tool calls?)\b",
             r"\bno (?:valid|parse?able|usable|recogni[sz]able|executable) \S{1,16}(?: \S{1,14})? (?:in|from|by) (?:the )?(?:model|llm|assistant|agent|ai)\b",
             r"\bnon-?json (?:response|output|answer|body|reply|data|content|payload)\b",

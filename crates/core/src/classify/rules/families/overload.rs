@@ -114,6 +114,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:resource|sandbox|container|instance|vm|worker) limits? (?:was |has been |is )?(?:reached|exceeded) \(",
+            r"\b& reserve (?:\S{1,12} )?(?:resources?|capacity|gpus?|memory|slots?|machine)\b",
+            r"\binsufficient (?:memory|cpu|gpu|resources) available\b",
+            r"\bmodel is cold\b",
+            r"\bnot ready for inference\b",
+            r"\bno (?:runner|worker|node|machine|gpu|instance|host|replica|server)s? (?:could|can) (?:be )?(?:allocated|found|assigned|scheduled|reserved|fulfil\w{0,2})\b",
+            r"\bno available node types?\b",
             r"\b(?:upstream|server|model|service|provider|engine|backend|api|system|cluster|gateway|node|gpu|instance|worker|endpoint|llm)s? (?:is |was |are |were |currently |temporarily ){0,2}overload(?:ed)?\b",
             r"\b(?:at|under|near|reached|experiencing|due to|seeing|with) (?:a |an |the |its )?(?:\S{1,12} )?(?:full|max(?:imum)?|100%|peak|high|heavy|extreme|unusual|increased|excessive) (?:utili[sz]ation|load|usage|demand|occupancy|traffic)\b",
             r"\b(?:llm|model|server|service|engine|api|provider|system|backend|gpu|worker|host|endpoint|runner|upstream|site|node|instance|agent)s? (?:is |are |was |were |seems? |appears? )(?:to be )?(?:currently |too |very |still |temporarily |now )?busy\b",

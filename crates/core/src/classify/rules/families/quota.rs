@@ -155,6 +155,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "subscription_required",
         ])
         .text(&[
+            r"\btotal (?:v?cpus?|memory|disk|gpus?|storage|ram) (?:limit|quota) (?:was |has been |is )?(?:exceeded|reached)\b",
             r"\bused (?:up )?(?:all )?(?:of )?(?:your|the) (?:free|monthly|daily|weekly|included|trial|premium) ?(?:quota|credits?|usage|requests|messages|allowance|tokens)",
             r"\b(?:usage|plan|message|subscription|free|trial|premium request|fast request|opus|sonnet)s? (?:usage )?(?:limit|quota|cap|allowance)s? (?:has been |have been |was |is |for ~)?(?:reached|exceeded|hit|exhausted|used up)",
             r"\b(?:reached|exceeded|hit|exhausted|used up|used all)~(?:usage|plan|message|subscription|free|trial|premium requests?|included) ?(?:tier )?(?:limit|quota|cap|allowance|allocation|usage|inferences)",

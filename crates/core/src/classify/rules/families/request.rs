@@ -40,6 +40,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"type":"invalid_request_error"}"#),
     rule("request.parameter_code", InvalidRequest)
         .code(&[
+            "msg_too_long",
+            "message_too_long",
+            "text_too_long",
             "prompt_too_short",
             "input_too_short",
             "too_short",
@@ -203,6 +206,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bapi (?:version )?(?:is|has been|was) (?:no longer supported|deprecated and removed|removed|retired|sunset)\b",
+            r"\bexecution failed\. please see\b",
+            r"\bexpected (?:a value )?between \S{1,12} and \d",
+            r"\b(?:duration|length|size|range|value) violation\b",
+            r"\bexceeds? (?:the )?(?:maximum|max) allowed\b",
             r"\bcannot both be\b|\bcan't both be\b|\bnot both\b",
             r"\btoo (?:deeply |many levels )?nested\b|\bnesting (?:depth|level)\b~\b(?:exceed\w{0,3}|limit|too|max\w{0,4})\b",
             r"\bduplicate (?:\S{1,14} ){0,2}(?:names?|ids?|keys?|tools?|parameters?|entr(?:y|ies)|fields?|functions?|headers?)\b",

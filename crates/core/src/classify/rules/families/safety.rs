@@ -72,6 +72,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.words", ContentFilter)
         .decisive()
         .text(&[
+            r"\bsafety filters?\b~\b(?:prohibit\w{0,3}|threshold|disallow\w{0,2})\b",
+            r"\bfail(?:ed|s)? (?:the |our |a |to pass (?:the |our )?)?(?:safety|moderation|content|policy) (?:checks?|review|filters?|moderation|screening)\b",
             r"\b(?:request|content|prompt|output|input) moderated\b",
             r"\bmoderators?\b~\b(?:against|violat\w{1,4}|standards|blocked|flagged)\b",
             r"\bagainst (?:our|the|community) (?:community )?(?:standards|guidelines|rules)\b",

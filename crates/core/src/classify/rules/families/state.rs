@@ -158,6 +158,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\bno (?:\S{1,12} )?context found for id\b",
+            r"\bnot aware of (?:this|that|the) (?:member|session|client|consumer|agent|worker|thread|run)\b",
+            r"\bno such (?:view|customer|subscription|invoice|charge|element|frame|document|entity|process group|interaction)\b",
+            r"\b(?:receipt|file|upload|stream|session|cursor|resume) (?:handle|token)(?: \S{1,20})? (?:is|has) (?:invalid|expired|not valid)\b",
+            r"\bentity not found\b",
+            r"\b(?:machine|vm|instance|device|server id|droplet|volume|template|lease)(?: id)?(?: \S{1,40})? (?:was |is |could )?(?:not (?:be )?found|does not exist|no longer exists|unknown)\b",
+            r"\binvalid (?:machine|vm|instance|sandbox|container|volume|lease|run|job|task|session|device) id\b",
             r"\bno (?:\S{1,14} )?(?:file|thread|assistant|run|batch|response|session|conversation|container|sandbox|upload|checkpoint|job|task|message)s? (?:was |were |is )?(?:found|exists?|known|matching|stored)(?: with| for| by| under)? (?:that |this |the |given )?(?:id|name|key)\b",
             r"\bno (?:previous|prior|saved|earlier|stored|existing|matching|resumable|recent|past) (?:\S{1,14} )?(?:sessions?|conversations?|threads?|chats?|runs?|checkpoints?|tasks?|transcripts?)(?: was| were| is| are)? (?:found|available|to (?:continue|resume|restore|load)|exists?|left)\b",
             r"\b(?:conversation|chat|session|thread|history|transcript|workspace|checkpoint|project) & be (?:loaded|restored|opened|resumed|recovered|found|continued|reopened)\b",
@@ -167,7 +174,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
 
             r"\bunknown (?:handle|cursor|token id|ticket|reference|object id|session key)\b",
 
-            r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{0,60}[^ :]){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|closed|not found|unknown|missing|forgotten|wiped|evicted)\b",
+            r"\b(?:assistant|thread|session|conversation|run|sandbox|container|batch|agent|project|cursor|upload|checkpoint|workspace|file|lease|vm)\b(?: \S{0,60}[^ :]){0,3} (?:was |is |were |has been |have been |are )?(?:removed|deleted|gone|purged|expired|lost|not found|unknown|missing|forgotten|wiped|evicted)\b",
+            r"\b(?:assistant|thread|session|conversation|sandbox|container|batch|project|cursor|upload|checkpoint|workspace|file|lease|vm)(?: id)?(?: ['\x22`#(]?[\w:.-]{1,60}['\x22`)]?)? (?:was |is |were |has been |have been |are |already ){0,2}closed\b",
             r"\b(?:cursor|iterator|lease|transaction|savepoint|snapshot|consumer|subscription|watch) (?:id )?(?:\S{1,40} )?(?:not found|expired|is no longer|invalidated|unknown|too old)\b",
 
             r"\b(?:sandbox|container|session|thread|run|conversation|batch|upload|workspace|instance|vm|machine|browser|job|agent)\b(?: \S{1,60})? (?:has |was |is |had )(?:already |since )?(?:been )?(?:terminated|stopped and removed|reaped|garbage collected|evicted|discarded|cleaned up|destroyed|recycled|shut down|archived)\b",
@@ -184,6 +192,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\buntracked document\b|\bdocument (?:\S{1,80} )?(?:is )?not open\b|\bnon-added document\b",
         ])
         .code(&[
+            "search_context_missing_exception",
+            "UnknownMemberIdException",
+            "ReceiptHandleIsInvalid",
             "InvalidCollectionException",
             "CollectionNotFound",
             "IndexNotFoundException",

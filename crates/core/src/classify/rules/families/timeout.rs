@@ -63,6 +63,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("[WinError 10060] A connection attempt failed"),
     rule("timeout.code", Timeout)
         .code(&[
+            "checkout_timeout",
+            "pool_timeout",
+            "recv_timeout",
+            "connect_timeout",
+            "read_timeout",
+            "AirflowTaskTimeout",
             "ReadTimeoutError",
             "TimeLimitExceeded",
             "SoftTimeLimitExceeded",
@@ -113,6 +119,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\bharakiri\b",
+            r"\btimeout, pid\b",
+            r"\b(?:wall[- ]clock|cpu) (?:time|duration)(?: \S{1,6})?(?: limit)? (?:was |has been |is )?(?:reached|exceeded)\b",
+            r"\bmax(?:imum)? (?:duration|run ?time|execution time|running time) (?:was |has been |is )?(?:reached|exceeded)\b",
+            r"\btimeout (?:starting|connecting|reading|writing|sending|receiving|fetching|loading|creating|acquiring|getting|opening|establishing|running|executing|calling|processing|joining|launching|obtaining|resolving)\b",
             r"\bdeadline (?:of \S{1,12} )?(?:was |has |is )?(?:passed|missed|expired|hit|elapsed|reached)\b",
             r"\btook too long\b",
             r"\bgave up (?:after|on)\b~\b(?:seconds|minutes|ms|s|without (?:an? )?(?:answer|response|reply))\b",
