@@ -248,7 +248,7 @@ fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {
     if STATUSES.iter().any(|known| known.code == code && known.reasons.iter().any(|reason| starts(rest, reason))) {
         return true;
     }
-    if UNITS.iter().any(|unit| starts(rest, unit) && !rest.get(unit.len()).is_some_and(u8::is_ascii_alphanumeric)) {
+    if UNITS.iter().any(|unit| starts(rest, unit) && !rest.get(unit.len()).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'=')) {
         return false;
     }
     // A column of a log: "| 500 |".
@@ -317,6 +317,7 @@ mod tests {
             (r#"{"message":"failed with status code 429","code":500}"#, Some(429)),
             (r#"{"message":"failed","status":"502","code":503}"#, Some(503)),
             ("the response has a status code of 503", Some(503)),
+            ("code=h11 status=503 bytes=", Some(503)),
             ("[gin] 2024/04/25 | 500 | 570.2us | post", Some(500)),
             ("failed to read line: 402 of main.rs", None),
             ("items: 402", None),

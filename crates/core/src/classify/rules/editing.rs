@@ -7,6 +7,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("editing.no_match", BadOutput)
         .code(&["SearchReplaceNoExactMatch", "SearchTextNotFound", "EditApplyError", "PatchApplyError", "DiffError"])
         .text(&[
+            r"\bno sufficiently similar match\b",
             r"\b(?:old_?(?:string|str|text)|search (?:block|text|string|pattern|content)|string to replace|text to replace|target text|original text|exact text(?: block)?|oldtext)\b~\b(?:not found|no match|not match|did not match|does not match|not unique|were found|matches|could not be found|does not appear|doesn't appear|appears? \d|is identical|are identical)\b",
             r"\bfailed to (?:exactly )?match lines\b",
             r"\b& find (?:\S{1,14} ){0,4}(?:old_?string|old_?str|text to replace|search text|search block|lines? to replace|context lines?|expected lines?|a match(?: for)?)\b",

@@ -214,9 +214,21 @@ pub(super) const RULES: &[Rule] = &[
             r"\bexitcode\x22?: ?[1-9]",
         ])
         .example("exited with code 137"),
+    rule("process.ended_well", Unknown)
+        .class()
+        .text(&[
+            r"\bexit(?:ed)?(?: normally| cleanly| gracefully)?(?: with)?:? ?\(?(?:exit )?(?:code|status)?[ :=(]{1,2}0(?:[)\].,; ]|$)",
+        ])
+        .example("process 429 exited with code 0"),
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\bchild process \[?\d{1,8}\]? died\b",
+            r"\bkernel \S{1,60} died\b",
+            r"\bstalled more than\b",
+            r"\bnode down: not properly\b",
+            r"\bfallen off the bus\b",
+            r"\bagent lost\)",
             r"\bjob for \S{1,60} failed\b",
             r"\breached (?:the |its )?(?:specified )?backoff limit\b",
             r"\b(?:runner|agent|worker|node|executor|slave|builder)\b(?: \S{1,40}){0,3} lost communication\b",

@@ -3,7 +3,7 @@
 use crate::classify::rule::{Rule, connection, rule};
 use crate::kind::FailureKind::{
     AuthError, InvalidRequest, NetworkPermanent, NetworkTransient, Overloaded, RateLimit, ServerError,
-    StreamInterrupted,
+    StreamInterrupted, Unknown,
 };
 
 pub(super) const RULES: &[Rule] = &[
@@ -21,6 +21,14 @@ pub(super) const RULES: &[Rule] = &[
             "websocket (?:connection )?(?:was |is |has been )?(?:closed|disconnected|lost)",
         ])
         .example("WebSocket closed 1006 Connection ended"),
+    rule("websocket.normal", Unknown)
+        .decisive()
+        .text(&[
+            r"\b(?:code[=: ]{1,2})?1000[ (:,]{1,3}(?:reason[=: ]{1,2})?['\x22(]?normal closure\b",
+            r"\bwasclean[=:] ?true\b",
+            r"\bconnection (?:was )?closed (?:successfully|normally)\b",
+        ])
+        .example("1000 Normal Closure: Connection was closed successfully."),
     rule("websocket.busy", Overloaded)
         .text(&[r"\b1013\b~try again later"])
         .example("websocket closed: 1013 (try again later)"),

@@ -41,6 +41,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("request canceled by user"),
     rule("cancel.words", Cancelled)
         .text(&[
+            r"\bfinished: aborted\b",
+            r"^aborted by \S{1,30} \S{1,30}$",
             r"\buser requested (?:an? |the )?(?:cancell?ation|abort|stop|interrupt)",
 
             r"\b(?:because|as|after|since|when) you (?:pressed|hit|clicked|cancell?ed|stopped|interrupted|aborted|declined|rejected|closed)\b",

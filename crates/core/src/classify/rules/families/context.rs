@@ -7,6 +7,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.code", ContextLimit)
         .decisive()
         .code(&[
+            "INPUT_LENGTH",
             "context_length_exceeded",
             "context_length_exceeded_error",
             "context_window_exceeded",
@@ -122,6 +123,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\bexceeds? the length (?:that )?(?:the|this) model\b",
             r"\btoo many tokens(?:[.!)\x22']|$)",
             r"\b(?:prompt|input|request|message) (?:has|have|is|was) (?:\S{1,12} )?\d[\d,]{2,9} tokens\b~\breduce\b",
             r"\b(?:prompt|input|message|request|text|conversation|history|context) (?:has|have|had|contains?|is|of|was|uses?|holds?) (?:\S{1,20} ){0,2}\d[\d,.]{0,9}k? tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b",

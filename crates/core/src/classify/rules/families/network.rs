@@ -18,6 +18,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("dial: connection refused"),
     connection("network.reset", NetworkTransient)
         .text(&[
+            r"\bhttp 599: (?:stream|connection) closed\b",
             r"\bconnection (?:was |has been |is |got |being )?(?:forcibly |unexpectedly |prematurely |suddenly |abruptly )?(?:reset|aborted|dropped|lost|terminated|died|severed|closed|ended)\b",
             r"\breset by peer\b",
             r"\bforcibly closed by\b",
@@ -131,6 +132,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.certificate", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\b(?:ssl|tls) (?:server )?(?:certificate )?verification failed\b",
             r"\btrust anchor\b~\bnot found\b",
 
             r"\btls_alert\b~\b(?:unknown_ca|bad_certificate|handshake_failure|certificate_\w{4,12}|hostname_check_failed)\b",
@@ -227,9 +229,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.redirects", NetworkPermanent)
         .decisive()
         .code(&[
+            "RedirectionTooDeep",
             "TooManyRedirectsException",
             "TooManyRedirects","RedirectLimit", "RedirectLimitExceeded", "TooManyRedirectsError", "TooManyRedirectsException", "RedirectError", "RedirectLoopError", "RedirectMissingLocation"])
         .text(&[
+            r"\bredirects too deep\b",
             r"\bnot follow more than \d{1,3} redirects?\b",
             r"\bredirect(?:s|ions?|ed|ing)? (?:\S{1,14} ){0,3}(?:more times|more than|again and again|to itself|forever|in a (?:cycle|circle|loop))\b",
             r"\bredirect(?:s|ions?)?[ _-](?:limit|count|cycle|depth)\b~\b(?:allows|exceeded|reached|hit|over|exhausted|detected)\b",
@@ -354,6 +358,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("network.general", NetworkTransient)
         .class()
         .text(&[
+            r"\bconnection to node \S{1,60}(?: \(\S{1,60}\))? could not be established\b",
+            r"\berror reading ssh protocol banner\b",
+            r"\bno servers available for connection\b",
+            r"\brequest has been terminated\b",
+            r"\bendpoint \S{1,80} is offline\b",
+            r"\bin state connectionstate\.closed\b",
+            r"\bconnection to server (?:on socket|at) .{1,80}? failed\b",
             r"\bnothing (?:answered|answers|is answering|responded|responds)\b",
             r"\b(?:is|are) (?:it|ollama|the (?:server|service|daemon|proxy|gateway)) (?:up|running|started|online)\?",
 

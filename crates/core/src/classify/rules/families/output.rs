@@ -49,6 +49,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\binvalid type: .{1,80}expected\b",
         ])
         .code(&[
+            "UnpicklingError",
             "JsonReaderException",
             "JsonSerializationException",
             "JsonDataException",
@@ -97,6 +98,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("The answer contains malformed JSON"),
     rule("output.schema", BadOutput)
         .text(&[
+            r"\btruncated (?:due to|because of|by) (?:exceeding |reaching |the )?max_?(?:output_|completion_)?tokens\b",
             r"\binvalid structured output\b",
             r"\bstructured output\b~\b(?:invalid|missing|must|fail\w{0,3}|not)\b",
             r"\bexpected (?:a |an |exactly one |one )?(?:tool_use|tool call|function call|json|structured|object)\b~\b(?:but|got|found|received|instead)\b",
@@ -155,6 +157,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("ApiError: headers: {'content-type': 'text/html'}, status_code: 200, body: Welcome"),
     rule("output.tool_call", BadOutput)
         .text(&[
+            r"\bno (?:tool ?callback|tool|function|handler)s? (?:was |were )?(?:found|registered) (?:for|with|named|matching) (?:the )?(?:tool|function|name)\b",
+            r"\btool (?:input |argument |call )?validation (?:failed|error)\b",
             r"\bno (?:parseable|parsable|valid|usable) (?:tool|function) calls?\b",
             r"\b(?:malformed|invalid|unparsable|broken|incorrect|hallucinated|incomplete) (?:\S{1,20} )?(?:(?:tool|function)[ _-]?calls?(?: arguments| format| json| syntax| generated| from| in (?:the )?(?:response|model|output)|[:.,!]|$)|tool arguments|function arguments|tool input|tool use block)",
             r"\binvalid (?:input|tool input) for tool\b",
@@ -218,6 +222,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["message content cannot be empty"]),
     rule("output.not_json_page", BadOutput)
         .text(&[
+            r"\bmime type \(?['\x22][^'\x22]{1,40}['\x22]\)? that is not\b",
             r"\b(?:unexpected|wrong|invalid|unsupported|unknown) (?:mimetype|mime type|content[- ]?type)\b[^.]{0,60}(?:text/|html|received|response|expected|got|application/)",
             r"\binvalid header value: .{0,3}text/",
             r"\bexpected (?:content-type )?['\x22`]?(?:application/json|json|text/event-stream)['\x22`]?\b~\b(?:got|received|but|found)\b",
@@ -273,6 +278,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\brefusing to deserialize\b",
+            r"\binvalid websocket frame\b",
             r"\bexpected response body of (?:the )?type\b",
             r"\bno transformation found\b",
             r"\breturned (?:an? )?(?:invalid|malformed|unusable|garbage|bogus|garbled) (?:\S{1,12} )?(?:result|response|output|data|payload|answer|value|body|object)\b",

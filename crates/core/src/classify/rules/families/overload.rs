@@ -64,6 +64,18 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("We are at capacity, come back later"),
     rule("overload.busy", Overloaded)
         .text(&[
+            r"\b(?:backlog|queue) (?:is |was )?too (?:deep|long)\b",
+            r"\blisten queue\b~\bfull\b",
+            r"\bqueue~\bhas (?:completely )?filled up\b",
+            r"\bqueue (?:is )?(?:full|overflow)\b",
+            r"\benvoy overloaded\b",
+            r"\bexcess queu\w{1,4} for connections\b",
+            r"\b(?:resource|memory|cpu|gpu)s?['\x22]? exhausted on \d{1,6} nodes?\b",
+            r"\breached (?:the )?(?:pm\.)?max_children\b",
+            r"\bconcurrent ?requests? ?limit (?:setting )?(?:is |was |has been |being ){0,2}exceeded\b",
+            r"\bresource limit is reached\b",
+            r"\bnot having enough compute\b",
+            r"\bno more connections (?:are )?allowed\b",
             r"\bno (?:active |available |free |idle |healthy |ready |more )?(?:\S{1,14} )?(?:servers|workers|gpus|instances|replicas|nodes|machines|runners|slots) (?:are |is |were )?(?:currently )?(?:available|ready|free|online)\b",
 
             r"\btoo many (?:open |active |concurrent )?connections\b",
@@ -92,6 +104,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\banother request is (?:currently |already )?(?:being processed|in progress|running)",
             r"\ball (?:\S{1,20} ){0,2}(?:workers|slots|instances|replicas) (?:are )?(?:busy|in use|occupied)",
             r"\bresources? (?:is |are )?(?:currently |temporarily )?(?:busy|exhausted on server)",
+        ])
+        .code(&[
+            "queue.Full",
+            "BufferOverflowException",
         ])
         .example("All workers are busy"),
     rule("overload.loading", Overloaded)

@@ -57,6 +57,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.billing", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\bpayments? (?:have|has) (?:recently )?failed\b",
+            r"\bspending limit needs to be\b",
             r"\bbilling (?:has )?(?:to be|must be|needs to be) (?:enabled|set up|activated)\b",
 
             r"\bset inference limit\b",
@@ -106,6 +108,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bno (?:quota|usage) (?:left|remaining|available)",
         ])
         .window()
+        .code(&[
+            "insufficient_space",
+            "storage_quota_exceeded",
+            "storageQuotaExceeded",
+            "over_quota",
+        ])
         .example("You exceeded your current quota of images."),
     rule("quota.plan", QuotaExhausted)
         .code(&[

@@ -88,6 +88,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.parameter", InvalidRequest)
         .class()
         .text(&[
+            r"\bapi (?:version |endpoint )?(?:is|has been|was) (?:no longer supported|deprecated and removed|removed|retired|sunset)\b",
             r"\b(?:illegal|invalid|wrong|unexpected|unsupported) (?:metadata|header) (?:value|name|key)\b",
             r"\b(?:prompt|input|message|text|query) (?:is |was )?too short\b",
 
@@ -185,6 +186,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.bytes", InvalidRequest)
         .decisive()
         .text(&[
+            r"\brequest body larger than\b",
+            r"\blarger than max\w{0,12} limit\b",
+            r"\blarger than \d{4,12}, which is\b",
             r"\b(?:image|file|document|pdf|audio|video|attachment|payload|body|request|upload)\b~\b(?:exceeds?|larger than|bigger than|over) (?:the )?(?:\S{1,14} ){0,3}(?:size|bytes|megabytes|\d{1,6} ?[kmg]i?b)\b",
             r"\bdimensions exceed\b",
 
@@ -193,6 +197,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:request|body|payload|file|image|message|upload)\b~(?:exceed|larger|over|greater)\w{0,3}~(?:\bbytes\b|\b[kmg]i?b\b|\d[kmg]b\b)",
             r"\brequest exceeds the maximum size\b",
             r"\bmaximum (?:request|content|body|file|payload|upload|image)(?: body)? (?:size|length)\b~(?:exceed|reached|bytes|mb)",
+        ])
+        .code(&[
+            "RecordTooLargeException",
+            "MessageSizeTooLargeException",
         ])
         .example("Request body too large: limit is 32 MB"),
     rule("request.content_type", InvalidRequest)
@@ -206,8 +214,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
-            r"\bapi (?:version )?(?:is|has been|was) (?:no longer supported|deprecated and removed|removed|retired|sunset)\b",
-            r"\bexecution failed\. please see\b",
+            r"\btoo many subrequests\b",
+            r"\binvalid http request\b",
+            r"\bis already (?:running|started|exists?|in use|registered|open|active|connected)\b",
+            r"\binequivalent arg\b",
+            r"\bprecondition[_ ]failed\b",
+            r"\btask ?definition is inactive\b",
+            r"\bcannot convert argument to a bytestring\b",
+            r"\bduplicate (?:session|name|key|request|id)\b",
+            r"\b(?:collection|index|partition) (?:is |was )?not loaded\b",
             r"\bexpected (?:a value )?between \S{1,12} and \d",
             r"\b(?:duration|length|size|range|value) violation\b",
             r"\bexceeds? (?:the )?(?:maximum|max) allowed\b",

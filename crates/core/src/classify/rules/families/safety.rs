@@ -7,6 +7,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.code", ContentFilter)
         .decisive()
         .code(&[
+            "raiMediaFilteredReasons",
+            "raiMediaFilteredCount",
             "NSFW",
             "nsfw_content",
             "nsfw_detected",

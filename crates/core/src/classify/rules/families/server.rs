@@ -51,7 +51,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     // The hosted thing is known to be sick; the request may be called bad all the same.
     rule("server.unhealthy", ServerError)
         .text(&[
-            r"\b(?:degraded|unhealthy|crashed|broken|faulted|errored) (?:function|deployment|endpoint|instance|replica|service|backend|worker|node|container|provider|upstream)s?\b",
+            r"\b(?:degraded|unhealthy|broken|faulted|errored) (?:function|deployment|endpoint|instance|replica|service|backend|worker|node|container|provider|upstream)s?\b",
             r"\b(?:function|deployment|endpoint|instance|replica|service|backend|worker|node|provider|upstream)s?\b(?: \S{1,60})? (?:is|are|was|were|marked|became|currently|reported|reports) (?:as |currently |now )?(?:degraded|unhealthy|not healthy|faulted|crashed|in (?:a |an )?(?:failed|error|errored|degraded|unhealthy|bad|faulted) state)\b",
         ])
         .example("The deployment llama-8b is in a failed state"),
@@ -96,6 +96,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.general", ServerError)
         .hint()
         .text(&[
+            r"\bcould not find a good candidate\b",
             r"\b(?:apis?|servers?|services?|site|platform|backend|gateway|provider|endpoint|systems?|proxy|upstream|cluster|openai|anthropic|claude|gemini|chatgpt|copilot|openrouter) (?:is|are|was|were|appears? to be|seems? to be|may be|might be) (?:currently |temporarily |completely |all )?(?:down|offline|not working|unavailable)\b",
             r"\b(?:on|at|from) (?:the |its |their )?(?:provider|server|upstream|vendor|service|api|backend|openai|anthropic|google|microsoft)(?:'s)? (?:side|end)\b",
             r"\b(?:didn't|did not|doesn't|does not) work (?:on|at) (?:our|the)\b",
@@ -170,6 +171,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:provider|upstream|backend|server|service|gateway) (?:has )?(?:returned|responded with|reported|sent|threw|raised) (?:an? )?(?:\S{1,12} )?(?:errors?|failure|exception|5xx)\b",
         ])
         .example("The request failed"),
+    // A program's own last words that name nothing.
+    rule("server.untold", Unknown)
+        .hint()
+        .code(&["NullPointerException", "NullReferenceException", "AggregateException"])
+        .text(&[r"\bone or more errors occurred\b", r"\bunspecified error\b", r"\bsee error message for details\b"])
+        .example("HRESULT: 0x80004005 (E_FAIL): Unspecified error"),
     rule("server.console", ServerError)
         .decisive()
         .text(&[
@@ -178,8 +185,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Chat completion aborted. Please check the server console."),
     rule("server.threw", ServerError)
         .class()
-        .code(&["NullPointerException", "NullReferenceException"])
-        .text(&[
+                .text(&[
             r"\bworker threw exception\b",
             r"\bapplication failed to respond\b",
             r"\b& (?:process|handle|complete|fulfil\w?) (?:your |the |this )?request (?:at this time|right now|at the moment)\b",

@@ -89,7 +89,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:thread|conversation|session|chat|project|agent|run)\b(?: \S{1,60})? (?:is|was|has been) (?:archived|deleted|removed|closed|purged|evicted|cleaned up)\b",
             r"\b(?:session|conversation|thread|context|state)\b~\b(?:was lost|is lost|no longer in memory|could not be restored|cannot be resumed|could not be resumed)",
             r"\b(?:conversation|session|thread|assistant|project|task|agent|chat) not exists?\b",
-            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|room|channel|worker|context id|recipient|contact|memory|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?\b(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{0,80}[\w/@-])?['\x22`>)]?(?: \S{0,30}[^ :]){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exist|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
+            r"\b(?:session|thread|conversation|assistant|run|response|batch|container|sandbox|project|agent|window|pane|workspace|vector[ _]store|job|task|operation|cache|cached ?content|checkpoint|stream|chat|terminal|tmux session|rollout|subscription id|room|channel|worker|context id|recipient|contact|memory|upload|fine-tune|tool call session|browser|page session|dialog|fileid|handle)s?\b(?: with)?(?: ids?)?[ :]{0,2}['\x22`<(]?(?:[\w./:@-]{0,80}[\w/@-])?['\x22`>)]?(?: \S{0,30}[^ :]){0,2}? (?:was |is |were |are |could |has been |have been )?(?:not be found|not found|cannot be found|can't be found|does not exists?|doesn't exist|no longer exists|not exist|no longer (?:valid|available|active|exists?)|not registered|unknown|was deleted|has been deleted|deleted|not known|is gone|is closed|already (?:deleted|closed|terminated)|not recognized)\b",
             r"\b(?:sandbox|container|conversation|thread|response|file|cached? ?content|upload|batch|checkpoint|run)\b(?: \S{1,60})? (?:has |is |was )?expired\b",
             r"\bno (?:active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:.]|$)",
             r"\b(?:no such|unknown|invalid|unrecognized|can't find|cannot find|could not find|couldn't find|missing|lost|expired|stale) (?:an? |the |any |active |existing |current |valid )?(?:session|thread|conversation|assistant|run|batch|container|sandbox|tmux session|window|pane|workspace|vector store|checkpoint|rollout|chat session|registered agent|stored response|previous response|cached content|mcp session)\b(?: id| ids)?(?:[:' \x22`.]|$)",
@@ -158,6 +158,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\bno screen to be (?:resumed|attached|detached)\b",
+            r"\bmissing lock for job\b",
+            r"\bno queue ['\x22`]",
+            r"\bcontainer ['\x22`]?[\w.-]{1,60}['\x22`]? in namespace\b~\bnot found\b",
+            r"\b(?:group|consumer) has already rebalanced\b",
+            r"\bno such (?:index|collection|store)\b",
             r"\bno (?:\S{1,12} )?context found for id\b",
             r"\bnot aware of (?:this|that|the) (?:member|session|client|consumer|agent|worker|thread|run)\b",
             r"\bno such (?:view|customer|subscription|invoice|charge|element|frame|document|entity|process group|interaction)\b",
@@ -184,7 +190,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:does not|doesn't|no longer) (?:exists?|know|recognize|have) (?:the |this |that |your |a |any )?(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload)\b",
             r"\b(?:session|thread|conversation|run|agent|project|container|sandbox|batch|response|checkpoint|assistant|upload|document|subscription|consumer|member|lease|transaction|cursor|snapshot|memory store|vector store|index) (?:id |key |name )?(?:\S{0,60}[^ :] )?(?:is |was )?(?:unknown|invalid|not (?:open|active|available|recognized|known|registered|present|initialized))\b",
             r"\bnoscript no matching script\b",
-            r"\b(?:collection|index|dataset|snapshot|ref|element|node|bucket|namespace|volume|knowledge base|data ?store|store|table|memory|entity|record|object|resource|template|webhook|evaluation|experiment|deployment job|artifact|fork|branch|lock|mailbox)s?(?: with)?(?: id| name| named)?[ :]{0,2}['\x22`<(\[]?[\w./:@-]{1,80}['\x22`>)\]]? (?:was |is |were |could |has been )?(?:does not exist|doesn't exist|not (?:be )?found|no longer exists|not exist|no longer valid)\b",
+            r"\b(?:collection|index|dataset|snapshot|ref|element|node|bucket|namespace|volume|knowledge base|data ?store|store|table|memory|entity|record|object|resource|template|webhook|evaluation|experiment|deployment job|artifact|fork|branch|lock|mailbox)s?(?: with)?(?: id| name| named)?[ :]{0,2}['\x22`<(\[]?[\w./:@-]{1,80}['\x22`>)\]]? (?:was |is |were |could |has been )?(?:does not exists?|doesn't exist|not (?:be )?found|no longer exists|not exist|no longer valid)\b",
             r"\b& (?:resume|restore|reattach|re-attach|attach to|find|locate|load|reopen|continue) (?:(?:the|a|an|your|any|previous|saved) ){0,3}(?:session|thread|conversation|run|checkpoint|transcript|rollout|sandbox|container|pane|window|chat)\b",
             r"\bno (?:session|conversation|thread|transcript|checkpoint|sandbox|container|pane|window|run|agent|chat|document)s? (?:with|named|for|matching|exists?|available|by|under)\b",
             r"\bre-?(?:register|initiali[sz]e|create) (?:the |your |a )?(?:session|agent|project|thread)\b",
@@ -247,6 +253,18 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("workflow execution already completed"),
     // Who may not know whether a thing exists is told neither.
     rule("state.or_gone", StateLost)
-        .text(&[r"\b(?:file|files|cached ?content|cache|batch|operation|thread|session|conversation|assistant|vector store|container|corpus|document|upload|response|run)\b(?: ['\x22`]?[\w./-]{1,80}['\x22`]?)?,? or (?:it|they) (?:may|might|does|do) not exist\b"])
+        .text(&[
+            r"\b(?:issue|page|file|document|project|repository|record|ticket|board|item|object|channel|task|thread|message|workspace|folder)\b(?: \S{1,60}){0,3} (?:does not exist|doesn't exist|not found|cannot be found),? or (?:that )?you (?:do not|don't) have (?:access|permission)",r"\b(?:file|files|cached ?content|cache|batch|operation|thread|session|conversation|assistant|vector store|container|corpus|document|upload|response|run)\b(?: ['\x22`]?[\w./-]{1,80}['\x22`]?)?,? or (?:it|they) (?:may|might|does|do) not exist\b"])
         .example("You lack access to the file 'a7' or it might not exist"),
+    // Under a 404 nearly every noun is a thing that somebody stored.
+    rule("state.thing_missing", StateLost)
+        .status(&[404])
+        .class()
+        .code(&["NoSuchKey", "NoSuchBucket", "BlobNotFound", "NoSuchEntity", "object_not_found", "record_not_found"])
+        .text(&[
+            r"\b(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|lead|deal|workspace|folder|document|image|video|audio|voice|template|experiment|evaluation|snapshot|backup|volume|disk|instance|cluster|machine|device|node|entry|prediction|generation|crawl|scrape|search|report|form|list|board|card|label|rule|alarm|queue|topic|stream|secret|parameter group|certificate|chunk|vector|point|memory|note|block|view|dashboard|monitor|recording|transcript|transcription|call|meeting|playlist|track)s?(?: (?:identifier|id|name|uuid|key))?(?: with (?:the )?(?:id|name|key|uuid))?[ :=]{0,3}['\x22`<(\[]?[\w./:@-]{0,80}['\x22`>)\]]?(?: \S{1,40})? (?:was |is |were |could |has been |have been |does |do )?(?:not (?:be )?(?:found|exists?|located)|cannot be found|doesn't exist|unknown|deleted|removed|archived|expired)\b",
+            r"\b(?:no such|unknown|could not find(?: the| a| any| referenced)?|cannot find(?: the| a| any)?|no) (?:\S{1,14} )?(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|folder|document|image|video|voice|template|snapshot|backup|volume|instance|cluster|machine|device|prediction|generation|crawl|report|queue|topic|stream|memory|note|block|recording|transcript|call|meeting)s?\b",
+        ])
+        .not(&["404 page not found", "404 model not found"])
+        .example(r#"{"status":404,"detail":"Flow identifier customer-bot-2 not found"}"#),
 ];

@@ -119,6 +119,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\b(?:inactivity|idle|handshake|session|socket|connection|statement|command|worker|task|job|function|script) timeout (?:at|after|of|reached|expired|exceeded|encountered)\b",
+            r"\btimeout value of \S{1,20} exceeded\b",
+            r"\bno bytes passed in the last\b",
             r"\bharakiri\b",
             r"\btimeout, pid\b",
             r"\b(?:wall[- ]clock|cpu) (?:time|duration)(?: \S{1,6})?(?: limit)? (?:was |has been |is )?(?:reached|exceeded)\b",
