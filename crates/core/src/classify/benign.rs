@@ -245,7 +245,7 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.question",
-        r"^\s*(?:> ?)?(?:(?:faq|q|question)\b[.: ]{1,2})?(?:how|why|what|when|where|which|who|is|are|am|do|does|did|can|could|should|would|will|has|have|any(?:one|body)?)\b[^{]*\?\s*$",
+        r"^\s*(?:> ?)?(?:(?:faq|q|question)\b[.: ]{1,2}|(?:hi|hello|hey)(?: \w+)?[,!] ?)?(?:how|why|what|when|where|which|who|is|are|am|do|does|did|can|could|should|would|will|has|have|any(?:one|body)?)\b[^{]*\?\s*$",
         "> is this rate limited?",
     ),
     benign(

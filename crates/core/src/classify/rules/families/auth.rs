@@ -284,6 +284,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.place", AuthError)
         .decisive()
         .text(&[
+            r"\b(?:unavailable|not available|blocked|prohibited|forbidden) (?:in|from) (?:a |your |this )?restricted (?:location|region|country|area)\b",
             r"\b(?:access|connections?|requests?) (?:is |are )?restricted to\b",
             r"\b(?:allow|white|block|black|deny)-?list\w{0,2}\b~\b(?:ip|address|domain|origin)\b|\b(?:ip|address|domain|origin)(?:es|s)?\b~\b(?:not in|outside) (?:the |your |our )?(?:allow|white)-?list",
             r"\b(?:unusual|suspicious|abusive|fraudulent|automated|bot)(?:-like)? (?:activity|behaviou?r|login)\b",
@@ -337,6 +338,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.general", AuthError)
         .hint()
         .text(&[
+            r"\bsecurity rejection\b",
             r"\bnot (?:enabled|activated|authorized|set up|provisioned|approved|allowed) (?:for|in|on|by) (?:your|this|the|my|their) (?:current )?(?:account|organi[sz]ation|user|workspace|team|project|tenant|company|enterprise|admin\w{0,9})\b",
             r"\b(?:without|requires?|needs?|only for|must have|need) (?:a |an |your )?verified (?:organi[sz]ation|account|e-?mail|phone|identity|user)s?\b",
             r"\b(?:contact|ask|reach out to) (?:your|the|an|our) (?:\S{1,14} )?(?:admin|administrator|owner)s?\b",

@@ -6,6 +6,8 @@ use crate::kind::FailureKind::Overloaded;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.code", Overloaded)
         .code(&[
+            "maxlag",
+            "UNABLE_TO_LOCK_ROW",
             "conversation_already_has_active_response",
             "conversation_locked",
             "server_is_busy",
@@ -130,6 +132,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\beservice:busy\b",
+            r"\bseconds lagged\b",
+            r"\bunable to obtain exclusive access\b",
             r"\b(?:resource|sandbox|container|instance|vm|worker) limits? (?:was |has been |is )?(?:reached|exceeded) \(",
             r"\b& reserve (?:\S{1,12} )?(?:resources?|capacity|gpus?|memory|slots?|machine)\b",
             r"\binsufficient (?:memory|cpu|gpu|resources) available\b",
@@ -181,7 +186,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bcapacity\b~\b(?:exceeded|reached|unavailable|exhausted|temporarily|currently|try again)\b",
             r"\b(?:heavy|high) traffic\b",
             r"\boversubscribed\b|\boverwhelmed\b",
-            r"\bprovisioned throughput\b~\b(?:exceed|exhaust|capacity)\w{0,4}",
+            r"\bprovisioned throughput\b~\b(?:exhaust|capacity)\w{0,4}",
             r"\bwarming up\b",
             r"\b(?:is|still|currently) (?:being )?(?:loaded|loading|deployed|provisioned|scaled|starting|spinning up|booting)\b~\b(?:model|try|wait|retry|moment|shortly)\b",
             r"\bspinning up\b",

@@ -163,6 +163,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "subscription_required",
         ])
         .text(&[
+            r"\bquota ['\x22`][\w.-]{2,60}['\x22`] (?:was |has been |is )?exceeded\b",
+            r"\bmaximum credits exceeded\b",
+            r"\b(?:ran|run|running) out of (?:\S{1,14} )?(?:searches|queries|messages|minutes|generations|characters|requests|calls|seconds|images|videos|pages)\b",
+            r"\bexceed\w{0,3} (?:of )?(?:your |the )?(?:plan|subscription|trial|tier|package)(?:'s)?(?: \S{1,12}){0,3} (?:limit|quota|allowance|limitation)s?\b",
+            r"\b(?:requests?|usage|call|calls) limitations? of your (?:subscription|plan|account|tier)\b",
             r"\btotal (?:v?cpus?|memory|disk|gpus?|storage|ram) (?:limit|quota) (?:was |has been |is )?(?:exceeded|reached)\b",
             r"\bused (?:up )?(?:all )?(?:of )?(?:your|the) (?:free|monthly|daily|weekly|included|trial|premium) ?(?:quota|credits?|usage|requests|messages|allowance|tokens)",
             r"\b(?:usage|plan|message|subscription|free|trial|premium request|fast request|opus|sonnet)s? (?:usage )?(?:limit|quota|cap|allowance)s? (?:has been |have been |was |is |for ~)?(?:reached|exceeded|hit|exhausted|used up)",
@@ -181,6 +186,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Too many requests\"}}"]),
     rule("quota.window", QuotaExhausted)
         .text(&[
+            r"\b(?:daily|monthly|weekly|yearly) (?:request|call|query|message|token|usage|search) (?:count|total|volume|number) (?:was |has been |is )?(?:exceeded|reached|exhausted)\b",
+            r"\b(?:day|month|week) limit (?:for|on) (?:\S{1,14} ){1,5}(?:is|was|has been|been) (?:reached|exceeded|hit)\b",
             r"\breached for (?:this|the) (?:day|week|month|billing \w{5,6})\b",
             r"\b(?:limit|maximum|max|cap)\b~\bfor this (?:day|week|month)\b",
 

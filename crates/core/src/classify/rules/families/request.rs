@@ -214,6 +214,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bexceeds? the maximum (?:limit|number|count|size|length) of\b",
+            r"\bshould be (?:≤|<=|less than|at most|no more than|greater than|>=)",
+            r"\bdimension\w{0,7} \d{1,6} does not match\b",
+            r"\b(?:unable to|could not|cannot|failed to) download (?:the |your |this )?(?:file|image|audio|video|document|media|https?:)",
             r"\btoo many subrequests\b",
             r"\binvalid http request\b",
             r"\bis already (?:running|started|exists?|in use|registered|open|active|connected)\b",
@@ -274,6 +278,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:unknown|invalid|unsupported) (?:url|path|route|endpoint|method|api version)\b",
             r"\binvalid url \((?:get|post|put|delete|patch)\b",
             r"\bnot found: /",
+        ])
+        .code(&[
+            "InvalidDimensionException",
         ])
         .example("Those options are mutually exclusive"),
     // The caller's own object did not pass the check; the model's would be a bad answer.

@@ -74,6 +74,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.words", ContentFilter)
         .decisive()
         .text(&[
+            r"\bmoderation (?:has |was |check )?failed\b",
+            r"\b(?:not allowed|rejected|refused|denied|blocked)\b~\bmoderation\b",
+            r"\b(?:content )?moderation filters?\b",
+            r"\bactivated (?:\S{1,12} ){0,3}(?:safety|content) filters?\b",
+            r"\brisk control\b",
+            r"\braimediafiltered\w{5,8}\b",
             r"\bsafety filters?\b~\b(?:prohibit\w{0,3}|threshold|disallow\w{0,2})\b",
             r"\bfail(?:ed|s)? (?:the |our |a |to pass (?:the |our )?)?(?:safety|moderation|content|policy) (?:checks?|review|filters?|moderation|screening)\b",
             r"\b(?:request|content|prompt|output|input) moderated\b",

@@ -58,6 +58,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.code", ServerError)
         .hint()
         .code(&[
+            "fatal_error",
             "ModelError",
             "InternalErrorException",
             "internal_failure",
@@ -175,7 +176,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.untold", Unknown)
         .hint()
         .code(&["NullPointerException", "NullReferenceException", "AggregateException"])
-        .text(&[r"\bone or more errors occurred\b", r"\bunspecified error\b", r"\bsee error message for details\b"])
+        .text(&[
+            r"\bexception of type '[\w.]{1,60}' was thrown\b",
+            r"\b(?:execution|runtime|completion|invocationtarget)exception: null\b",
+            r"\bunhandled errors in a taskgroup \(",
+            r"\bunknown application error\b",r"\bone or more errors occurred\b", r"\bunspecified error\b", r"\bsee error message for details\b"])
         .example("HRESULT: 0x80004005 (E_FAIL): Unspecified error"),
     rule("server.console", ServerError)
         .decisive()

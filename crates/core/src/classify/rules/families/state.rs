@@ -158,6 +158,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\bstale file handle\b",
+            r"\b(?:recover|resume|restore) (?:the |your )?(?:connection|session)\b~\bexpired\b",
+            r"\b(?:unknown|expired|invalid) (?:reconnection|resume|resumption|continuation|session|sync|page|cursor) token\b",
+            r"\bsync token is no longer valid\b",
+            r"\bcould not find (?:class|collection|index|table|namespace) \S{1,60}",
+            r"\bsession state wrong\b",
             r"\bno screen to be (?:resumed|attached|detached)\b",
             r"\bmissing lock for job\b",
             r"\bno queue ['\x22`]",

@@ -63,6 +63,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("[WinError 10060] A connection attempt failed"),
     rule("timeout.code", Timeout)
         .code(&[
+            "TimeExhausted",
             "checkout_timeout",
             "pool_timeout",
             "recv_timeout",
@@ -119,6 +120,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\bwithin the timeout (?:window|period|limit|interval)\b",
+            r"\b(?:is|was|were|are) not (?:\S{1,12} ){1,4}after \d{1,6} ?(?:s|sec|seconds|minutes)\b",
             r"\b(?:inactivity|idle|handshake|session|socket|connection|statement|command|worker|task|job|function|script) timeout (?:at|after|of|reached|expired|exceeded|encountered)\b",
             r"\btimeout value of \S{1,20} exceeded\b",
             r"\bno bytes passed in the last\b",
