@@ -380,6 +380,11 @@ pub const BENIGN: &[Benign] = &[
         r"^\s*\S+\s+\|\s+\d+ [+-]+\s*$|^\s*\d+ files? changed\b.*",
         " src/errors/unauthorized.rs | 7 ++-",
     ),
+    benign(
+        "benign.clause",
+        r"^\s*[\w.()\[\]]+ (?:===?|!==?) .*(?:\|\||&&)\s*$",
+        "err.message === 'net::ERR_CONNECTION_RESET' ||",
+    ),
     benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),
 ];
 

@@ -174,6 +174,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("输入的 token 超过最大长度限制"),
     rule("chinese.auth", AuthError)
         .text(&[
+            r"没有.{0,24}权限",
             r"(?:未|没有)(?:提供|携带|传入|设置|配置)(?:令牌|密钥|token|api|认证|鉴权|key)",
             r"无权(?:访问|进行|操作|使用|查看|调用)",
             r"实名认证",

@@ -161,6 +161,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.command_missing", ProcessDied)
         .decisive()
         .text(&[
+            r"\bexecutable named \S{1,40} (?:is |was )?not\b",
             r"\bexec\b \S{1,60} failed\b",
             r"\b(?:sh|bash|zsh|dash|ash|fish|ksh)\b: (?:line )?(?:\d{1,5}: )?(?:\S{1,60}: )?(?:command )?(?:not found|permission denied|cannot execute|no such file or directory|bad interpreter)",
             r"\bbad interpreter\b",
@@ -193,12 +194,19 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[
             r"\bpanicked at\b",
             r"\b& (?:spawn|exec|launch|start) (?:the )?(?:process|command|child|subprocess|worker|server|service|container)\b",
-            r"\b& (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b",
             r"\b& create (?:shim|containerd|task)\b",
             r"\berror response from daemon\b~\b(?:cannot|failed|oci|driver|conflict)\b",
         ])
         .not(&["Failed to start container: read timed out", "panicked at src/main.rs:1: request timed out"])
         .example("Instance 7 failed to start container"),
+    // A wrapper as often as a cause: what it names besides decides.
+    rule("process.not_created", ProcessDied)
+        .class()
+        .text(&[
+            r"\b& (?:create|start|run|setup|set up) (?:the |a |an )?(?:pod )?(?:sandbox|container|pod|containerd task|shim task|network for sandbox)\b",
+        ])
+        .not(&["Failed to create sandbox: Total CPU limit exceeded."])
+        .example("Failed to create pod sandbox"),
     rule("process.exit_timeout", Timeout)
         .class()
         .text(&[r"\btimeout: sending signal\b", r"\bexit(?:ed)?(?: with)?(?: code| status)?[ =:]{1,2}124\b"])
@@ -223,6 +231,9 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\b(?:claude code|codex|gemini|cli|binary|executable)(?: cli)? not found\. (?:install|please install)\b",
+            r"\bmay have run out of memory\b",
+            r"\bclient closed for command\b",
             r"\bchild process \[?\d{1,8}\]? died\b",
             r"\bkernel \S{1,60} died\b",
             r"\bstalled more than\b",
@@ -309,6 +320,7 @@ pub(super) const RULES: &[Rule] = &[
             r"\bunexpected(?:ly)? exit",
         ])
         .code(&[
+            "CLINotFoundError",
             "BackoffLimitExceeded",
         ])
         .example("worker exited with code 1"),

@@ -28,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
             r"\bwasclean[=:] ?true\b",
             r"\bconnection (?:was )?closed (?:successfully|normally)\b",
         ])
-        .example("1000 Normal Closure: Connection was closed successfully."),
+        .example("websocket closed: 1000 (normal closure)"),
     rule("websocket.busy", Overloaded)
         .text(&[r"\b1013\b~try again later"])
         .example("websocket closed: 1013 (try again later)"),

@@ -33,6 +33,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
+            r"\bnot enough context (?:available|left|remaining|space)\b",
             r"\bfill(?:s|ed|ing)? (?:up )?(?:the |its |your |all of the |entire |whole |model's ){0,2}context\b",
             r"\bcontext (?:window |length |budget )?(?:is |was |has been )?(?:completely |entirely |almost |nearly )?(?:filled|used up|consumed|exhausted)\b",
             r"\bavailable context\b~-\d",
@@ -123,6 +124,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\b(?:thread|conversation|chat|session) (?:has |have )?(?:reached|hit|exceeded) (?:the |its |your )?(?:token|context|length) limit\b",
             r"\bexceeds? the length (?:that )?(?:the|this) model\b",
             r"\btoo many tokens(?:[.!)\x22']|$)",
             r"\b(?:prompt|input|request|message) (?:has|have|is|was) (?:\S{1,12} )?\d[\d,]{2,9} tokens\b~\breduce\b",

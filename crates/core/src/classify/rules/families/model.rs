@@ -111,6 +111,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.unavailable", ModelUnavailable)
         .decisive()
         .text(&[
+            r"\bmodel (?:was |has been |is |got )?unloaded\b",
             r"\bmodel (?:is |are )?only available (?:on|to|for|with|in|through|via)\b",
 
             r"\b(?:the )?(?:requested |selected |specified |chosen |given )?model(?: (?:['\x22`(\[][\w./:@ -]{1,80}['\x22`)\]]|[\w./:@-]{0,60}[0-9./:@-][\w./:@-]{0,60}))? (?:is |was |are )?(?:currently |temporarily )?(?:not available|unavailable|not supported|not offered|no longer (?:available|supported|offered|active|served)|deprecated|retired|decommissioned|disabled|discontinued|sunset|removed|offline|blocked)\b",
@@ -127,6 +128,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\bis not valid for chat completion\b",
+            r"\bunknown (?:chat |language |embedding |llm )?model ['\x22`]",
             r"\bendpoint [\w./:-]{2,80} (?:of account \d{6,16} )?(?:was |is )?not found\b",
             r"\b(?:does not|doesn't|will not|won't) work (?:with|on|under|for) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:plan|api key|subscription|account|tier|key)\b",
             r"\bnot (?:accessible|included|offered|unlocked|supported|usable|permitted) (?:with|on|in|for|under|by) (?:your|this|the) (?:current )?(?:\S{1,12} )?(?:tier|plan|subscription|key|licen[sc]e)\b",

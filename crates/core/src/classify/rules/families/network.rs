@@ -358,6 +358,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("network.general", NetworkTransient)
         .class()
         .text(&[
+            r"\binstance (?:could not|cannot|can't) be reached\b",
+            r"\bcould not be reached or is not responding\b",
             r"\bconnection to node \S{1,60}(?: \(\S{1,60}\))? could not be established\b",
             r"\berror reading ssh protocol banner\b",
             r"\bno servers available for connection\b",

@@ -418,6 +418,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.made_by_model", BadOutput)
         .decisive()
         .text(&[
+            r"\berror invoking tool\b~\bwith (?:kwargs|error|args|arguments)\b",
+            r"\bi missed the '\S{1,12}'? after\b",
             r"\b(?:tool|function)[- ]call arguments?\b~\b(?:must|should|expected|are not|is not|were not|could not|failed)\b",
             r"\b(?:assistant|model|llm|agent) (?:tried|attempted|wanted) to (?:use|call|invoke|run) (?:an? |the )?(?:\S{1,14} )?(?:tool|function)\b~\b(?:not|doesn't|unknown|unavailable|invalid|nonexistent)\b",
 

@@ -199,6 +199,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .code(&["REQUEST_DROPPED", "request_preempted", "queue_timeout_exceeded", "queue_size_exceeded", "BackPressureError"])
         .text(&[
+            r"\bduring peak load\b",
             r"\brequests? (?:\S{1,40} )?(?:was |were |is |are |has been |have been |got )?(?:dropped|preempted|bumped|evicted) (?:\S{1,12} ){0,3}(?:exceeding|load|capacity|priority|another|backlog|backpressure)\b",
             r"\brequest (?:was |has been |got )?preempted\b",
             r"\b(?:aborted|preempted|evicted|cancell?ed|displaced|interrupted) by (?:a |another |some )?higher[- ]priority\b",

@@ -44,6 +44,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.no_credits", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\bout of (?:ai |api |free |monthly )?credits\b",
+            r"\btoken_balance\b",
             r"\b(?:not|n't) have (?:enough|sufficient|any) (?:\S{1,12} ){0,2}(?:balance|credits?|funds|quota|money)\b",
 
             r"\b(?:ran|run|running) out of (?:\S{1,14} ){0,3}(?:credits?|funds|money|balance|points|coins|quota|budget|minutes|units|neurons)\b",

@@ -112,6 +112,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .not(&["the retry counter stays below too many tests"]),
     rule("rate.per_minute", RateLimit)
         .text(&[
+            r"\berror: \d{1,6} per (?:1 |one )?(?:second|minute|hour)$",
             r"\b(?:operations|transactions|requests|reads|writes|calls|messages) per second is over\b",
             r"\bper[- ](?:minute|second) (?:\S{1,12} )?(?:cap|ceiling|budget|allowance)\b",
 

@@ -214,6 +214,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bmethod ['\x22`]?[\w/.-]{2,40}['\x22`]? is not available\b",
+            r"\bexpected \d{1,6} dimensions, (?:not|got)\b",
+            r"\bunsupported protocol version\b",
+            r"\bservice of type\b~\bnot registered\b",
             r"\bexceeds? the maximum (?:limit|number|count|size|length) of\b",
             r"\bshould be (?:≤|<=|less than|at most|no more than|greater than|>=)",
             r"\bdimension\w{0,7} \d{1,6} does not match\b",

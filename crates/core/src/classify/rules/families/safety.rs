@@ -74,6 +74,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.words", ContentFilter)
         .decisive()
         .text(&[
+            r"\bi'm sorry, i can't respond to that\b",
             r"\bmoderation (?:has |was |check )?failed\b",
             r"\b(?:not allowed|rejected|refused|denied|blocked)\b~\bmoderation\b",
             r"\b(?:content )?moderation filters?\b",

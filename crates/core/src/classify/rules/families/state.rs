@@ -70,6 +70,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.not_found", StateLost)
         .decisive()
         .text(&[
+            r"\bmaximum session duration\b",
+            r"^no (?:sessions|active sessions)$",
+            r"\bno sessions$",
             r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|call|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is|has|was|were|had) (?:already )?(?:been )?(?:expired|deleted|gone|purged|removed)\b",
             r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is |was |were |does |did |could |can|has )?(?:not|no longer) (?:be |been )?(?:found|exists?|known|valid|available)\b",
             r"\bno longer registered\b",
@@ -268,6 +271,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .code(&["NoSuchKey", "NoSuchBucket", "BlobNotFound", "NoSuchEntity", "object_not_found", "record_not_found"])
         .text(&[
+            r"\b(?:chatflow|agentflow|assistant|knowledge|credential|variable|page|question|answer|player|crate|image|app|application)(?: id)? [\w'-]{6,60} (?:was |is |could )?(?:not (?:be )?found|does not exist)\b",
             r"\b(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|lead|deal|workspace|folder|document|image|video|audio|voice|template|experiment|evaluation|snapshot|backup|volume|disk|instance|cluster|machine|device|node|entry|prediction|generation|crawl|scrape|search|report|form|list|board|card|label|rule|alarm|queue|topic|stream|secret|parameter group|certificate|chunk|vector|point|memory|note|block|view|dashboard|monitor|recording|transcript|transcription|call|meeting|playlist|track)s?(?: (?:identifier|id|name|uuid|key))?(?: with (?:the )?(?:id|name|key|uuid))?[ :=]{0,3}['\x22`<(\[]?[\w./:@-]{0,80}['\x22`>)\]]?(?: \S{1,40})? (?:was |is |were |could |has been |have been |does |do )?(?:not (?:be )?(?:found|exists?|located)|cannot be found|doesn't exist|unknown|deleted|removed|archived|expired)\b",
             r"\b(?:no such|unknown|could not find(?: the| a| any| referenced)?|cannot find(?: the| a| any)?|no) (?:\S{1,14} )?(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|folder|document|image|video|voice|template|snapshot|backup|volume|instance|cluster|machine|device|prediction|generation|crawl|report|queue|topic|stream|memory|note|block|recording|transcript|call|meeting)s?\b",
         ])

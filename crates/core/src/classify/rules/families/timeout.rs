@@ -6,6 +6,7 @@ use crate::kind::FailureKind::Timeout;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.passed", Timeout)
         .text(&[
+            r"\bexceeded the (?:\S{1,20} )?\d{1,6} ?(?:s|ms|sec|seconds|m|minutes) timeout\b",
             r"\btook (?:more|longer) than (?:\S{1,12} ){0,2}\d",
             r"\b(?:been )?running for (?:over |more than |at least |about )?\d{1,6} ?(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b~\b(?:stopped|killed|aborted|terminated|cancell?ed|interrupted|gave up)\b",
             r"\bexceed(?:ed|s|ing) (?:the |its |a |an )?(?:\S{1,12} )?(?:wall[- ]?clock|wall[- ]?time|time|run ?time|duration|execution[- ]time) (?:limit|budget|cap|maximum)\b",
@@ -120,6 +121,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\btime limit \(\S{1,10}\) exceeded\b",
+            r"\b(?:hard|soft) time limit\b~\bexceeded\b",
             r"\bwithin the timeout (?:window|period|limit|interval)\b",
             r"\b(?:is|was|were|are) not (?:\S{1,12} ){1,4}after \d{1,6} ?(?:s|sec|seconds|minutes)\b",
             r"\b(?:inactivity|idle|handshake|session|socket|connection|statement|command|worker|task|job|function|script) timeout (?:at|after|of|reached|expired|exceeded|encountered)\b",
