@@ -209,7 +209,8 @@ fn decide(
         })
         .filter(|verdict| !(unreached && blames_server(verdict)))
         .filter(|verdict| !is_answer || matches!(verdict.kind, FailureKind::BadOutput | FailureKind::ContentFilter));
-    let by_status = status.filter(|_| !is_answer || evidence.status.is_some()).and_then(status::meaning);
+    // What the text of an answer says about statuses is its subject.
+    let by_status = if is_answer { evidence.status } else { status }.and_then(status::meaning);
     let by_transport = evidence.transport.map(|transport| transport_meaning(transport, evidence.surface));
     let by_exit = evidence.exit.and_then(exit_meaning);
     let others = [
@@ -303,7 +304,9 @@ fn is_whole_answer(evidence: &Evidence<'_>, text: &Text) -> bool {
 
 /// A response that claims success but holds no answer.
 fn answer_meaning(evidence: &Evidence<'_>, text: &Text) -> Option<(FailureKind, &'static str)> {
-    let claims_success = evidence.surface == Surface::Http && evidence.status.is_some_and(|status| status / 100 == 2);
+    // Who accepts a request for later, or says that there is no content, owes none.
+    let owes_content = |status| matches!(status, 200..=299) && !matches!(status, 202 | 204 | 205);
+    let claims_success = evidence.surface == Surface::Http && evidence.status.is_some_and(owes_content);
     if !claims_success {
         return None;
     }

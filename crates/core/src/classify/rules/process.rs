@@ -395,6 +395,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.start_general", ProcessDied)
         .class()
         .text(&[
+            r"\bdid not pass the (?:\S{1,10} )?health check\b",
+            r"\bcontainer creation failed\b",
             r"\b(?:engine|core|server|worker|runtime|shard|executor|backend|kernel|plugin|extension|driver|process|container|agent|browser|gpu|cuda)(?: \S{1,14})? (?:initiali[sz]ation|startup|start-up|launch|boot) (?:has )?(?:failed|error|failure)\b",
             r"\bsyntax error: unexpected\b",
             r"\bcontainer \S{1,40} is unhealthy\b",

@@ -41,6 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"\b1009\b~(?:message )?too big"])
         .example("websocket closed: 1009 (message too big)"),
     rule("websocket.internal", ServerError)
+        .class()
         .text(&[r"\b1011\b~internal error"])
         .example("received 1011 (internal error)"),
     connection("websocket.handshake", NetworkTransient)

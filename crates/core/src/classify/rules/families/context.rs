@@ -33,6 +33,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
+            r"\bcontext length (?:of )?\d[\d,]{1,9}\b~\b(?:greater|larger|longer|more|higher) than\b",
             r"\bnot enough context (?:available|left|remaining|space)\b",
             r"\bfill(?:s|ed|ing)? (?:up )?(?:the |its |your |all of the |entire |whole |model's ){0,2}context\b",
             r"\bcontext (?:window |length |budget )?(?:is |was |has been )?(?:completely |entirely |almost |nearly )?(?:filled|used up|consumed|exhausted)\b",
@@ -124,6 +125,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\bmax(?:imum)? allowed tokens\b",
+            r"\b(?:lower|reduce|decrease) the (?:number|amount) of (?:input |prompt )?tokens\b",
             r"\b(?:thread|conversation|chat|session) (?:has |have )?(?:reached|hit|exceeded) (?:the |its |your )?(?:token|context|length) limit\b",
             r"\bexceeds? the length (?:that )?(?:the|this) model\b",
             r"\btoo many tokens(?:[.!)\x22']|$)",

@@ -438,6 +438,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .status(&[400, 422])
         .code(&["json_validate_failed", "output_parse_failed", "tool_use_failed", "invalid_json_output", "malformed_tool_call", "malformed_function_call"])
         .text(&[
+            r"\bmodel did not (?:output|produce|return|generate|emit) (?:a |any )?valid json\b",
+            r"\bjson mode (?:couldn't|could not|cannot) be met\b",
             r"\b(?:llm|model|assistant) (?:has )?(?:returned|produced|answered|wrote|gave|generated|emitted|called|requested)(?: with)? (?:an? |the |some )?(?:\S{1,12} ){0,3}?(?:invalid|malformed|unknown|empty|incomplete|unparse?able|(?:that|which) (?:could not|cannot|can't) be)\b",
             r"\b(?:llm|model|assistant)(?:'s)? (?:output|response|answer|reply|completion)\b~\b(?:(?:could not|cannot|can't) be (?:parsed|decoded|validated|read)|(?:did not|does not|didn't|doesn't) (?:match|conform|comply|contain|adhere|fit)|(?:is|was) not (?:a )?valid|not valid json|failed (?:\S{1,12} )?validation|invalid|malformed)\b",
             r"\b(?:output|response|answer|reply|json|arguments|tool call|function call) (?:returned |generated |received |produced )?(?:from|by) (?:the )?(?:llm|model|assistant)\b~\b(?:(?:could not|cannot|can't) be (?:parsed|decoded|validated|read)|(?:did not|does not|didn't|doesn't) (?:match|conform|comply|contain|adhere|fit)|(?:is|was) not (?:a )?valid|not valid json|failed (?:\S{1,12} )?validation|invalid|malformed|missing)\b",

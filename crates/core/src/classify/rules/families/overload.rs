@@ -6,6 +6,7 @@ use crate::kind::FailureKind::Overloaded;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.code", Overloaded)
         .code(&[
+            "insufficient_system_resource",
             "maxlag",
             "UNABLE_TO_LOCK_ROW",
             "conversation_already_has_active_response",
@@ -114,6 +115,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("All workers are busy"),
     rule("overload.loading", Overloaded)
         .text(&[
+            r"\bmodel (?:with name )?\S{1,60} is not (?:yet )?ready\b",
             r"\bmodel~(?:is|are) (?:currently |still |being )?(?:loading|warming up|initializing|starting)\b",
             r"\b(?:loading|warming up|starting up) (?:the )?model\b",
             r"\bmodel (?:is )?(?:not ready|not yet ready|still loading)",

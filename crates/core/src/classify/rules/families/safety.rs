@@ -7,6 +7,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.code", ContentFilter)
         .decisive()
         .code(&[
+            "censorship_blocked",
+            "blacklist",
+            "PROMPT_THREAT_DETECTED",
             "raiMediaFilteredReasons",
             "raiMediaFilteredCount",
             "NSFW",
@@ -121,6 +124,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.general", ContentFilter)
         .class()
         .text(&[
+            r"\bcontent (?:\S{1,12} ){1,6}is blocked\b",
+            r"\bprompt threat\b",
             r"\b(?:generation|prompt|image|answer|response|completion) (?:was |is |has been |were )?(?:refused|declined)\b",
             r"\bresembl(?:es?|ing|ed) (?:\S{1,14} )?(?:protected|copyrighted|licensed|existing) (?:material|content|code|work)\b|\bprotected material\b",
             r"\billegal(?: \S{1,14}){0,2} (?:content|material|text|image|prompt|request|input|output|language|words|topic)s?(?:[.,;:)\x22']|$| (?:was|were|is|are|has|have|detected|found|in|and|or|that|by)\b)",

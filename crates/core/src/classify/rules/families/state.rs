@@ -161,6 +161,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\bsession (?:with )?(?:id )?\S{1,60} is not valid\b",
             r"\bstale file handle\b",
             r"\b(?:recover|resume|restore) (?:the |your )?(?:connection|session)\b~\bexpired\b",
             r"\b(?:unknown|expired|invalid) (?:reconnection|resume|resumption|continuation|session|sync|page|cursor) token\b",
@@ -271,6 +272,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .code(&["NoSuchKey", "NoSuchBucket", "BlobNotFound", "NoSuchEntity", "object_not_found", "record_not_found"])
         .text(&[
+            r"\brequest does not exist\b",
+            r"\bthe (?:specified |requested |given )?(?:reasoning ?engine|engine|agent|job|task|session|run|corpus|pipeline|function|stack|environment|schedule|trigger|connection|integration) does not exist\b",
             r"\b(?:chatflow|agentflow|assistant|knowledge|credential|variable|page|question|answer|player|crate|image|app|application)(?: id)? [\w'-]{6,60} (?:was |is |could )?(?:not (?:be )?found|does not exist)\b",
             r"\b(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|lead|deal|workspace|folder|document|image|video|audio|voice|template|experiment|evaluation|snapshot|backup|volume|disk|instance|cluster|machine|device|node|entry|prediction|generation|crawl|scrape|search|report|form|list|board|card|label|rule|alarm|queue|topic|stream|secret|parameter group|certificate|chunk|vector|point|memory|note|block|view|dashboard|monitor|recording|transcript|transcription|call|meeting|playlist|track)s?(?: (?:identifier|id|name|uuid|key))?(?: with (?:the )?(?:id|name|key|uuid))?[ :=]{0,3}['\x22`<(\[]?[\w./:@-]{0,80}['\x22`>)\]]?(?: \S{1,40})? (?:was |is |were |could |has been |have been |does |do )?(?:not (?:be )?(?:found|exists?|located)|cannot be found|doesn't exist|unknown|deleted|removed|archived|expired)\b",
             r"\b(?:no such|unknown|could not find(?: the| a| any| referenced)?|cannot find(?: the| a| any)?|no) (?:\S{1,14} )?(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|folder|document|image|video|voice|template|snapshot|backup|volume|instance|cluster|machine|device|prediction|generation|crawl|report|queue|topic|stream|memory|note|block|recording|transcript|call|meeting)s?\b",

@@ -121,6 +121,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\bfailed to get (?:a )?response (?:after|within) (?:a |the )?(?:\S{1,10} )?(?:period|time|timeout)\b",
             r"\btime limit \(\S{1,10}\) exceeded\b",
             r"\b(?:hard|soft) time limit\b~\bexceeded\b",
             r"\bwithin the timeout (?:window|period|limit|interval)\b",
