@@ -404,12 +404,14 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
     let mut seen = (body.len() < body_len).then_some("benign.success_head");
     let mut kept = Vec::new();
     let mut code = Code::default();
+    let is_dump = opens_dump(body);
     for (number, line) in body.split(|byte| *byte == b'\n').enumerate() {
         let line_start = &line[..line.len().min(600)];
         let is_read = number < LINES_MAX;
         let informs = || is_informational(line_start).then_some("benign.informational");
         let is_read = is_read && !VERBATIM.iter().any(|start| line_start.starts_with(start));
         let benign = if is_read { shape(line_start).or_else(informs) } else { None };
+        let benign = benign.filter(|name| !(is_dump && *name == "benign.statement"));
         code.note(line_start, benign);
         match benign {
             // What begins with its usage is a help text.
@@ -430,6 +432,15 @@ pub(super) fn strip(body: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         return (Cow::Borrowed(b""), Some("benign.list_of_names"));
     }
     if seen.is_none() { (Cow::Borrowed(body), None) } else { (Cow::Owned(kept), seen) }
+}
+
+/// Whether the first line reports a failure and opens a table of its fields: `Error: {`. Some languages print these like
+/// assignments.
+fn opens_dump(body: &[u8]) -> bool {
+    let first = body.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let lower = first.to_ascii_lowercase();
+    let reports = ["error", "fail", "exception"].iter().any(|word| memmem::find(&lower, word.as_bytes()).is_some());
+    reports && first.ends_with(b"{") && memmem::find(first, b": ").is_some()
 }
 
 /// What follows the head of a response that is a success; all of any other text.

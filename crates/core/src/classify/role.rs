@@ -117,8 +117,10 @@ pub(super) fn of(lower: &[u8], words: &[u32], span: &Range<usize>) -> Role {
     }
     let (before, rest) = words.split_at(words.partition_point(|at| (*at as usize) < span.start));
     let behind = &rest[rest.partition_point(|at| (*at as usize) < span.end)..];
-    let is_aside =
-        is_denied(lower, span.start) || is_aside(lower, before, span.start) || is_explained(lower, behind, span.end);
+    let is_aside = is_in_address(lower, span.start)
+        || is_denied(lower, span.start)
+        || is_aside(lower, before, span.start)
+        || is_explained(lower, behind, span.end);
     if is_aside { Role::Aside } else { Role::Statement }
 }
 
@@ -144,6 +146,13 @@ fn is_aside(lower: &[u8], before: &[u32], start: usize) -> bool {
 fn is_explained(lower: &[u8], behind: &[u32], end: usize) -> bool {
     let near = behind.iter().map(|at| *at as usize).take_while(|at| *at < end + REASON_BYTES);
     near.take_while(|at| !begins_sentence(lower, *at)).any(|at| says(&lower[at..], REASONS, &REASONS_ALIKE))
+}
+
+/// Whether they stand inside an address: a link to a page about an error names that page.
+fn is_in_address(lower: &[u8], start: usize) -> bool {
+    let before = &lower[start.saturating_sub(REACH_BYTES)..start];
+    let word = before.iter().rposition(|byte| b" \"'`(<>".contains(byte)).map_or(before, |blank| &before[blank + 1..]);
+    word.starts_with(b"https://") || word.starts_with(b"http://")
 }
 
 /// Whether one of the words before denies them: "no secrets found", "no OpenAI API key found".

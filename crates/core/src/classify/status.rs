@@ -248,7 +248,9 @@ fn is_status(code: u16, before: &[u8], after: &[u8]) -> bool {
     if STATUSES.iter().any(|known| known.code == code && known.reasons.iter().any(|reason| starts(rest, reason))) {
         return true;
     }
-    if UNITS.iter().any(|unit| starts(rest, unit) && !rest.get(unit.len()).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'=')) {
+    if UNITS.iter().any(|unit| {
+        starts(rest, unit) && !rest.get(unit.len()).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'=')
+    }) {
         return false;
     }
     // A column of a log: "| 500 |".
