@@ -2,7 +2,7 @@
 
 use crate::classify::rule::{Rule, rule};
 use crate::evidence::Surface;
-use crate::kind::FailureKind::{Cancelled, ProcessDied, StateLost, Timeout, Unknown};
+use crate::kind::FailureKind::{Cancelled, NetworkTransient, ProcessDied, StateLost, Timeout, Unknown};
 
 pub(super) const RULES: &[Rule] = &[
     rule("process.oom", ProcessDied)
@@ -209,7 +209,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("Failed to create pod sandbox"),
     rule("process.exit_timeout", Timeout)
         .class()
-        .text(&[r"\btimeout: sending signal\b", r"\bexit(?:ed)?(?: with)?(?: code| status)?[ =:]{1,2}124\b"])
+        .text(&[r"\bexit(?:ed)?(?: with)?(?: code| status)?[ =:]{1,2}124\b"])
         .example("exit=124"),
     rule("process.exit_interrupt", Cancelled)
         .class()
@@ -374,6 +374,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("Error: write after end: stdin is closed"),
     rule("process.docker", ProcessDied)
         .decisive()
+        .on(Surface::Network, NetworkTransient)
         .text(&[
             r"\bis restarting, wait until\b",
             r"\bliveness probe failed\b",

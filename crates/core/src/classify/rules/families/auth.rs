@@ -383,6 +383,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("auth.unset", AuthError)
         .class()
         .text(&[
+            r"\bmissing (?:these |the following |required |these required )?environment variables?\b~\bapi_key\b",
             r"\b(?:oauth|authentication|auth|credentials?|login|sso|api key|token) (?:is |are |was |has |have )?(?:not|never) (?:yet )?(?:been )?(?:set up|setup|configured|initiali[sz]ed|completed|linked|connected|enabled|provided)\b",
             r"\b(?:token|key|credentials?|secret|api[-_]key|apikey|access[-_]token|password) (?:is |are |was |were |has |have )?(?:not|never) (?:yet )?(?:been )?(?:set|configured|loaded|initiali[sz]ed|available) in\b",
             r"\b(?:github|copilot|oauth|session|bearer|auth|access|refresh|api) (?:token|key|cookie)s? (?:is |was |are )?(?:not set|unset|not loaded|not initiali[sz]ed|undefined|null)\b",

@@ -60,6 +60,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\babort signal (?:was |has )?(?:received|fired|triggered|raised|been)\b|\bsignal is aborted\b",
         ])
         .code(&[
+            "RequestCanceled",
+            "OperationCanceledError",
+            "OperationCanceled",
+            "TaskCanceled",
+            "UserCanceled",
+            "request_canceled",
+            "user_canceled",
+            "run_canceled",
             "OperationCancelledError",
             "OperationCancelled",
             "TaskCancelled",

@@ -33,6 +33,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
+            r"\bcontext exceeds\b",
+            r"\btoo large to compact\b",
             r"\bcontext length (?:of )?\d[\d,]{1,9}\b~\b(?:greater|larger|longer|more|higher) than\b",
             r"\bnot enough context (?:available|left|remaining|space)\b",
             r"\bfill(?:s|ed|ing)? (?:up )?(?:the |its |your |all of the |entire |whole |model's ){0,2}context\b",

@@ -18,6 +18,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("dial: connection refused"),
     connection("network.reset", NetworkTransient)
         .text(&[
+            r"\bpending stream has been cancell?ed\b",
             r"\bhttp 599: (?:stream|connection) closed\b",
             r"\bconnection (?:was |has been |is |got |being )?(?:forcibly |unexpectedly |prematurely |suddenly |abruptly )?(?:reset|aborted|dropped|lost|terminated|died|severed|closed|ended)\b",
             r"\breset by peer\b",
@@ -77,7 +78,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .text(&[
             r"\btemporary failure\b",
             r"\btemporary dns\b",
-            r"\bresolver\b~\b(?:timed out|timeout|refused|temporar\w{1,4}|try again)\b",
+            r"\b(?:dns|host|name|stub|address|system) resolver\b~\b(?:timed out|timeout|refused|temporar\w{1,4}|try again)\b",
             r"\bhost not found, try again\b",
             r"\bdns (?:query|request|server) (?:timed out|refused|failed)\b",
             r"\bconnection timed out; no servers could be reached\b",

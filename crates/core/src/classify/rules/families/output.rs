@@ -98,6 +98,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("The answer contains malformed JSON"),
     rule("output.schema", BadOutput)
         .text(&[
+            r"\b(?:reached|hit|exceeded) (?:the |its )?(?:maximum |max )?output token limit\b",
             r"\btruncated (?:due to|because of|by) (?:exceeding |reaching |the )?max_?(?:output_|completion_)?tokens\b",
             r"\binvalid structured output\b",
             r"\bstructured output\b~\b(?:invalid|missing|must|fail\w{0,3}|not)\b",
@@ -192,6 +193,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("tool call validation failed: parameters for tool x did not match schema"),
     rule("output.empty", BadOutput)
         .text(&[
+            r"\bresult\x22: ?\x22\x22[,}]",
+            r"\bfinish_reason\x22: ?null.{0,80}\bmessage\x22: ?\{\x22content\x22: ?\x22\x22",
             r"\bno (?:response|answer|reply|output|text|content) was (?:returned|generated|produced|received|given)\b",
 
             r"\bno assistant messages?\b",

@@ -165,6 +165,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "subscription_required",
         ])
         .text(&[
+            r"\bplease upgrade to (?:keep|continue)\b",
             r"\bquota ['\x22`][\w.-]{2,60}['\x22`] (?:was |has been |is )?exceeded\b",
             r"\bmaximum credits exceeded\b",
             r"\b(?:ran|run|running) out of (?:\S{1,14} )?(?:searches|queries|messages|minutes|generations|characters|requests|calls|seconds|images|videos|pages)\b",

@@ -198,4 +198,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["Usage limit reached for 5 hour. Your limit will reset at 9pm"])
         .example("You have reached your hourly usage limit"),
+    // A limit of usage that is called one of rates, and no window beside it.
+    rule("rate.usage", RateLimit)
+        .decisive()
+        .status(&[429])
+        .text(&[
+            r"\btoo many requests\b~\bexceeded your usage limits?\b",
+            r"\brate_limit_error\b~\busage limit exceeded \(",
+            r"\bfreeusagelimiterror\b~\brate limit exceeded\b",
+        ])
+        .example("429: {'error': 'Too Many Requests', 'message': 'You have exceeded your usage limits.'}"),
 ];

@@ -7,6 +7,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.code", ContentFilter)
         .decisive()
         .code(&[
+            "unsafe_generation",
             "censorship_blocked",
             "blacklist",
             "PROMPT_THREAT_DETECTED",

@@ -6,6 +6,7 @@ use crate::kind::FailureKind::Timeout;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.passed", Timeout)
         .text(&[
+            r"\btimeout: sending signal\b",
             r"\bexceeded the (?:\S{1,20} )?\d{1,6} ?(?:s|ms|sec|seconds|m|minutes) timeout\b",
             r"\btook (?:more|longer) than (?:\S{1,12} ){0,2}\d",
             r"\b(?:been )?running for (?:over |more than |at least |about )?\d{1,6} ?(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b~\b(?:stopped|killed|aborted|terminated|cancell?ed|interrupted|gave up)\b",
