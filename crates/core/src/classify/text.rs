@@ -183,6 +183,14 @@ fn unescape(input: &[u8], output: &mut Vec<u8>) -> usize {
 /// where a failure passed by, not what it was, and the names of functions sound like failures.
 fn frame_len(input: &[u8]) -> usize {
     let blanks = input.iter().take_while(|byte| **byte == b' ' || **byte == b'\t').count();
+    let line_len = || {
+        let ends = [memchr::memchr(b'\n', input), memmem::find(input, b"\\n")];
+        ends.into_iter().flatten().min().unwrap_or(input.len())
+    };
+    // `File "a.py", line 1, in f` and "a.rb:1:in `f'"
+    if input[blanks..].starts_with(b"File \"") || is_ruby_frame(&input[blanks..]) {
+        return line_len();
+    }
     let Some(place) = input[blanks..].strip_prefix(b"at ") else { return 0 };
     let place = place.strip_prefix(b"async ").or_else(|| place.strip_prefix(b"new ")).unwrap_or(place);
     let name = place.iter().position(|byte| *byte <= b' ' || *byte == b'(').unwrap_or(place.len());
@@ -194,8 +202,16 @@ fn frame_len(input: &[u8]) -> usize {
     if !(is_call || is_file) {
         return 0;
     }
-    let ends = [memchr::memchr(b'\n', input), memmem::find(input, b"\\n")];
-    ends.into_iter().flatten().min().unwrap_or(input.len())
+    line_len()
+}
+
+/// Whether a line is a place in a Ruby program, and no message behind it.
+fn is_ruby_frame(input: &[u8]) -> bool {
+    let line = &input[..memchr::memchr(b'\n', input).unwrap_or(input.len())];
+    let Some(at) = memmem::find(&line[..line.len().min(200)], b".rb:") else { return false };
+    let behind = &line[at + 4..];
+    let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && behind[digits..].starts_with(b":in ") && line.ends_with(b"'")
 }
 
 /// Drops one HTML tag, or a whole script or style element.

@@ -139,6 +139,7 @@ pub(super) const RULES: &[Rule] = &[
         .example("Aborted (core dumped)"),
     rule("process.killed", ProcessDied)
         .text(&[
+            r"\bprocess has terminated: (?:exit|signal)",
             r"\bcode=(?:killed|dumped)\b",
             r"\bcode=exited,? status=[1-9]\d{0,2}\b",
             r"\bstatus=[1-9]\d{0,2}/[a-z]{2,12}\b",

@@ -180,7 +180,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btrial (?:has |period )?(?:expired|ended|is over)",
             r"\b(?:upgrade|increase) (?:your )?(?:plan|subscription)~(?:continue|more|access|credits)",
             r"\busage limit (?:reached|exceeded)",
-            r"you've hit your (?:\S{1,20} ){0,3}limit",
+            r"you've hit your (?:\S{0,19}[^e] ){0,3}limit",
             r"\b(?:reached|hit) your (?:\S{1,20} ){0,3}limit\b[^a-z]{1,4}(?:it )?(?:will )?resets?\b",
             r"\b(?:hour|hr|hourly) (?:usage |message )?limit (?:reached|exceeded|hit)",
         ])
