@@ -18,11 +18,7 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"dial tcp \S{1,60}: connect: connection refused"])
         .example("dial tcp 127.0.0.1:443: connect: connection refused"),
     connection("go.io_timeout", Timeout)
-        .text(&[
-            "i/o timeout",
-            "tls handshake timeout",
-            "timeout awaiting response headers",
-        ])
+        .text(&["i/o timeout", "tls handshake timeout", "timeout awaiting response headers"])
         .example("read tcp 10.0.0.1:5->10.0.0.2:443: i/o timeout"),
     // A limit that the caller set, whenever it passes.
     rule("go.deadline", Timeout)
