@@ -232,6 +232,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\b(?:process|worker|subprocess|runner|container|server|child|agent|daemon) (?:could not|couldn't|cannot|can't) be (?:started|launched|spawned|executed)\b",
+            r"\b(?:process|subprocess|container|mcp server|daemon|child) has stopped\b",
+            r"\b(?:runner|mcp server|language server|daemon|server process) (?:was|got|has been) killed\b",
+            r"\brespawning too fast\b",
+            r"\brunner (?:was |has )?terminated\b",
             r"\b(?:claude code|codex|gemini|cli|binary|executable)(?: cli)? not found\. (?:install|please install)\b",
             r"\bmay have run out of memory\b",
             r"\bclient closed for command\b",

@@ -41,6 +41,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("request canceled by user"),
     rule("cancel.words", Cancelled)
         .text(&[
+            r"\bctrl[-+ ]c (?:was )?(?:pressed|received|detected|caught)\b",
             r"\bfinished: aborted\b",
             r"^aborted by \S{1,30} \S{1,30}$",
             r"\buser requested (?:an? |the )?(?:cancell?ation|abort|stop|interrupt)",
@@ -127,7 +128,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bat the (?:user|caller|client|operator)'?s? (?:\S{1,12} )?request\b",
             r"\b(?:halted|stopped|ended|aborted|paused) (?:at|on|by|per) (?:the )?(?:user|caller|client|operator|request)\b",
             r"\bcancell?ed\b",
-            r"\b(?:aborted|cancell?ed|cancelling|canceling|aborting|interrupted) (?:the |this |your |its |current |running |ongoing |in-flight ){0,2}(?:stream|streaming|request|task|generation|run|response|turn|operation|tool|job|call|command|execution|prompt|session|query)\b",
+            r"\b(?:aborted|cancell?ed|cancelling|canceling|interrupted) (?:the |this |your |its |current |running |ongoing |in-flight ){0,2}(?:stream|streaming|request|task|generation|run|response|turn|operation|tool|job|call|command|execution|prompt|session|query)\b",
             r"\binterrupted$",
             r"\baborted$",
             r"\buser (?:stopped|quit|exited|closed|left)\b",

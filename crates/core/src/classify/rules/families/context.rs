@@ -127,6 +127,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\b(?:ran|run|running|is|are) out of context\b",
+            r"^out of context\b",
+            r"\bexceed\w{0,3} (?:the )?max(?:imum)? context\b",
+            r"\brequest exceeds the model",
+            r"^request (?:is )?too long\b",
             r"\bmax(?:imum)? allowed tokens\b",
             r"\b(?:lower|reduce|decrease) the (?:number|amount) of (?:input |prompt )?tokens\b",
             r"\b(?:thread|conversation|chat|session) (?:has |have )?(?:reached|hit|exceeded) (?:the |its |your )?(?:token|context|length) limit\b",

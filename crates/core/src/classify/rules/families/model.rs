@@ -128,6 +128,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\bdeployment(?: ['\x22`]?[\w./:-]{2,60}['\x22`]?)? (?:is|was|has been) (?:not available|no longer (?:available|supported)|deprecated|disabled|removed|retired|deleted|not supported|not enabled)\b",
             r"\bis not valid for chat completion\b",
             r"\bunknown (?:chat |language |embedding |llm )?model ['\x22`]",
             r"\bendpoint [\w./:-]{2,80} (?:of account \d{6,16} )?(?:was |is )?not found\b",

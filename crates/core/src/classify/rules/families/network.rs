@@ -359,6 +359,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("network.general", NetworkTransient)
         .class()
         .text(&[
+            r"\b(?:socket|tcp connection) (?:was |is |has been |got )?(?:refused|reset|lost|dropped|aborted|interrupted)\b",
+            r"\bconnection (?:was |is |has been |got )?interrupted\b",
             r"\binstance (?:could not|cannot|can't) be reached\b",
             r"\bcould not be reached or is not responding\b",
             r"\bconnection to node \S{1,60}(?: \(\S{1,60}\))? could not be established\b",
@@ -430,6 +432,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.permanent_general", NetworkPermanent)
         .class()
         .text(&[
+            r"\bno protocols available\b",
             r"\bapp transport security\b",
             r"\bunsupporteduri\w{0,8}\b",
             r"\bunsupported (?:uri|url)(?: scheme)?\b",

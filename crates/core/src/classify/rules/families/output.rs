@@ -158,6 +158,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("ApiError: headers: {'content-type': 'text/html'}, status_code: 200, body: Welcome"),
     rule("output.tool_call", BadOutput)
         .text(&[
+            r"\bmodel called a tool that\b",
+            r"\btool with name \S{1,40} (?:was |is )?not found\b",
             r"\bno (?:tool ?callback|tool|function|handler)s? (?:was |were )?(?:found|registered) (?:for|with|named|matching) (?:the )?(?:tool|function|name)\b",
             r"\btool (?:input |argument |call )?validation (?:failed|error)\b",
             r"\bno (?:parseable|parsable|valid|usable) (?:tool|function) calls?\b",
@@ -243,6 +245,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.request_json", InvalidRequest)
         .decisive()
         .text(&[
+            r"\bgo struct field \w{0,30}(?:request|req|params|input|payload)\b",
             r"\b(?:json|deserializ\w{1,6}|pars\w{2,4}|syntax)\b~\(?request body\)?",
 
             r"\binvalid json payload\b",
@@ -281,6 +284,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\b(?:response|output|answer|reply|completion|message|result) (?:is|was|appears|looks|seems)(?: to be)? (?:malformed|garbled|corrupt(?:ed)?|unusable)\b",
+            r"\b(?:response|output|answer|reply|completion|result) (?:has|had|is in|was in|came in) an? (?:unexpected|invalid|wrong|unknown|unsupported) (?:format|shape|structure|type)\b",
+            r"\b(?:response|output|answer|reply|completion|result) contain(?:s|ed) no (?:\S{1,14} )?(?:content|choices|text|candidates|message|json|data|parts)\b",
+            r"\b(?:reply|completion|answer|result|generation) (?:could not|cannot|can't) be (?:parsed|decoded|read|interpreted|validated)\b",
+            r"\berror parsing (?:the )?(?:function|tool) (?:call )?(?:arguments|call|input)\b",
+            r"\bno response from (?:the )?(?:model|llm)\b",
+            r"\b& validate (?:the )?(?:model|llm|structured)?(?:'s)? ?(?:output|response|answer|reply)\b",
+            r"\b(?:garbled|repeated|gibberish) output\b",
             r"\brefusing to deserialize\b",
             r"\binvalid websocket frame\b",
             r"\bexpected response body of (?:the )?type\b",

@@ -115,6 +115,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("All workers are busy"),
     rule("overload.loading", Overloaded)
         .text(&[
+            r"\b(?:currently|still) (?:pulling|downloading|fetching|installing) (?:the |a )?model\b",
             r"\bmodel (?:with name )?\S{1,60} is not (?:yet )?ready\b",
             r"\bmodel~(?:is|are) (?:currently |still |being )?(?:loading|warming up|initializing|starting)\b",
             r"\b(?:loading|warming up|starting up) (?:the )?model\b",
@@ -134,6 +135,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.general", Overloaded)
         .class()
         .text(&[
+            r"\b(?:no|not enough|insufficient) (?:free |available |idle )?slots\b",
+            r"\b(?:endpoint|server|instance|service|container|engine|runner|deployment|replica) is (?:currently |still )?(?:loading|starting|starting up|being (?:loaded|started|provisioned|deployed|created))\b",
+            r"\bmodel \S{1,60} is being loaded\b",
+            r"\btoo many pending (?:requests|jobs|tasks|calls)\b",
+            r"\brequests? (?:was |were )?(?:shed|dropped) (?:due to|because of) (?:\S{1,10} )?load\b",
+            r"\bbackpressure: (?:\S{1,20} ){0,2}(?:rejected|dropped|refused)\b",
             r"\beservice:busy\b",
             r"\bseconds lagged\b",
             r"\bunable to obtain exclusive access\b",

@@ -44,6 +44,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.no_credits", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\b(?:out of|no more|no remaining) (?:account )?(?:balance|funds)\b",
+            r"\b(?:funds|balance|allowance|quota|credits) (?:has |have )?(?:run|ran) out\b",
+            r"\b(?:token|monthly|free|daily) allowance (?:is |was |has been )?(?:depleted|exhausted|used up|spent)\b",
+            r"\bout of (?:\S{1,14} ){1,2}(?:credits?|funds|balance)\b",
             r"\bout of (?:ai |api |free |monthly )?credits\b",
             r"\btoken_balance\b",
             r"\b(?:not|n't) have (?:enough|sufficient|any) (?:\S{1,12} ){0,2}(?:balance|credits?|funds|quota|money)\b",
@@ -59,6 +63,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.billing", QuotaExhausted)
         .decisive()
         .text(&[
+            r"\bupdate your (?:payment|billing) (?:method|details|information|info)\b",
             r"\bpayments? (?:have|has) (?:recently )?failed\b",
             r"\bspending limit needs to be\b",
             r"\bbilling (?:has )?(?:to be|must be|needs to be) (?:enabled|set up|activated)\b",
@@ -165,6 +170,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "subscription_required",
         ])
         .text(&[
+            r"\b(?:reached|hit|exceeded) (?:your|the|its|my|our) (?:plan|subscription|tier|package|trial)(?:'s)? (?:\S{1,12} )?(?:limits?|quota|cap|allowance)\b",
+            r"\b(?:hit|reached|exceeded) (?:your |the |its )?(?:credit|billing|spend|spending|budget|free tier|free plan) (?:quota|cap|allowance)\b",
+            r"\b(?:billing|spending|spend|budget|credit|free tier) (?:quota|cap) (?:was |has been |is )?hit\b",
+            r"\b(?:reached|hit|exceeded|over|at) (?:your |the |its |my |our )?(?:credit|spend|spending|budget|billing|payment|dollar) limits?\b",
             r"\bplease upgrade to (?:keep|continue)\b",
             r"\bquota ['\x22`][\w.-]{2,60}['\x22`] (?:was |has been |is )?exceeded\b",
             r"\bmaximum credits exceeded\b",

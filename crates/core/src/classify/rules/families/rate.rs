@@ -143,6 +143,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("rate.general", RateLimit)
         .hint()
         .text(&[
+            r"\brequest limit (?:was |has been |is )?hit\b",
+            r"\breduce the rate of requests\b",
+            r"\bqps (?:limit )?(?:is |was )?(?:exceeded|reached|too high)\b",
+            r"\bsecondary rate limit\b",
             r"\b(?:asked|told|asks|wants) (?:us|you|me|the client|clients) to (?:back off|slow down|wait)\b",
 
             r"\b(?:a lot of|so many|lots of) (?:requests|messages|calls|prompts)\b~\b(?:short|minute|seconds|recently)\b",

@@ -214,6 +214,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("request.general", InvalidRequest)
         .hint()
         .text(&[
+            r"\bmalformed request\b",
+            r"\bconflicting (?:parameters|options|arguments|fields)\b",
+            r"\bempty messages\b",
+            r"^not implemented\b",
+            r"\bunsupported operation\b",
+            r"\bapi version (?:is )?not supported\b",
+            r"\btoo many (?:images|tools|stop sequences|attachments|functions|parameters)\b",
+            r"\bconfig(?:uration)? not found for\b",
             r"\bmethod ['\x22`]?[\w/.-]{2,40}['\x22`]? is not available\b",
             r"\bexpected \d{1,6} dimensions, (?:not|got)\b",
             r"\bunsupported protocol version\b",

@@ -125,6 +125,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.general", ContentFilter)
         .class()
         .text(&[
+            r"\b(?:did not|didn't|does not|doesn't|failed to) pass (?:the |our |content )?(?:moderation|safety|review)\b",
+            r"^content (?:was |is )?(?:filtered|blocked)\b",
+            r"\bsafety violation\b",
+            r"\bmoderation flagged\b",
+            r"^recitation$",
             r"\bcontent (?:\S{1,12} ){1,6}is blocked\b",
             r"\bprompt threat\b",
             r"\b(?:generation|prompt|image|answer|response|completion) (?:was |is |has been |were )?(?:refused|declined)\b",

@@ -161,6 +161,16 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\b(?:job|task|vector store|subscription|webhook|checkpoint|stream|upload) (?:has |is |was )?expired\b",
+            r"\b(?:unknown|invalid|stale|expired|missing) (?:response|message|file|job|task|batch|upload|assistant|stream) id\b",
+            r"\bname (?:is |was )?not registered\b",
+            r"\bprevious_response_id (?:\S{1,60} )?(?:was |is )?not found\b",
+            r"\bno matching (?:session|conversation|thread|run|checkpoint|window|pane)s?\b",
+            r"\b(?:webhook|subscription|machine|vm|instance) (?:was |is )?not found\b",
+            r"\b(?:lock|lease) (?:was |has been |is )?lost\b",
+            r"\btransaction has already (?:been )?(?:completed|committed|ended|closed|finished)\b",
+            r"\bunknown stream\b",
+            r"^(?:item|message|document) (?:was |is )?not found\b",
             r"\bsession (?:with )?(?:id )?\S{1,60} is not valid\b",
             r"\bstale file handle\b",
             r"\b(?:recover|resume|restore) (?:the |your )?(?:connection|session)\b~\bexpired\b",

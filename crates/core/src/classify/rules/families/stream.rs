@@ -103,6 +103,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .on(Surface::Network, NetworkTransient)
         .text(&[
+            r"\b(?:stream|response|connection) (?:\S{1,12} )?stopped unexpectedly\b",
+            r"\bresponse (?:was |has been |got )?(?:closed|terminated|ended) (?:before|early|unexpectedly|prematurely)\b",
+            r"\btruncated response\b",
+            r"\bno data received on (?:the )?stream\b",
+            r"\berror (?:while )?reading (?:from )?(?:the )?(?:response body|stream|response stream|sse)\b",
+            r"\b& read (?:from )?(?:the )?(?:response )?stream\b",
+            r"\bcontent[- ]length mismatch\b",
             r"\b(?:chunk|stream|event|body) (?:read|write|decode)\w{0,3} (?:failed|error|aborted)\b",
 
             r"\b(?:stream|sse|connection|feed|socket|subscription) (?:\S{1,14} ){0,2}(?:dropped|died|broke|cut|lost|ended|stopped|vanished) (?:after|before|while|mid|during|at|in)\b",

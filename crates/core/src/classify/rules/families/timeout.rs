@@ -122,6 +122,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("timeout.general", Timeout)
         .class()
         .text(&[
+            r"\bwaited too long\b",
+            r"\bwall ?time (?:limit )?(?:was |has been |is )?(?:exceeded|reached)\b",
             r"\bfailed to get (?:a )?response (?:after|within) (?:a |the )?(?:\S{1,10} )?(?:period|time|timeout)\b",
             r"\btime limit \(\S{1,10}\) exceeded\b",
             r"\b(?:hard|soft) time limit\b~\bexceeded\b",
