@@ -66,6 +66,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.missing", ModelUnavailable)
         .decisive()
         .text(&[
+            r"\bspecified version does not exist\b",
             r"\bfunction '[\w-]{8,60}': not found\b",
             r"\b(?:endpoint|deployment|adapter|lora|engine|inference profile|served entity)s? (?:with |of |by )?(?:the )?(?:name|named|id|called|key):? ?['\x22`]?[\w./:@-]{1,90}['\x22`]? (?:does not exist|doesn't exist|was not found|is not found|not found|could not be found|cannot be found|is unknown|not exist)\b",
             r"\bunrecognized model\b",
@@ -128,6 +129,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("model.general", ModelUnavailable)
         .class()
         .text(&[
+            r"\bunknown provider for model\b",
+            r"\bspecified version does not exist\b",
             r"\bdeployment(?: ['\x22`]?[\w./:-]{2,60}['\x22`]?)? (?:is|was|has been) (?:not available|no longer (?:available|supported)|deprecated|disabled|removed|retired|deleted|not supported|not enabled)\b",
             r"\bis not valid for chat completion\b",
             r"\bunknown (?:chat |language |embedding |llm )?model ['\x22`]",

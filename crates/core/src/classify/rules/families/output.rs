@@ -245,6 +245,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.request_json", InvalidRequest)
         .decisive()
         .text(&[
+            r"\breceived request (?:for \S{1,60} )?with invalid json\b",
             r"\bgo struct field \w{0,30}(?:request|req|params|input|payload)\b",
             r"\b(?:json|deserializ\w{1,6}|pars\w{2,4}|syntax)\b~\(?request body\)?",
 
@@ -284,6 +285,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("output.general", BadOutput)
         .class()
         .text(&[
+            r"\btext length 0 (?:chars|characters|bytes|tokens)\b",
+            r"\bnull value for `?(?:choices|content|candidates|message)\b",
+            r"\bcould not be converted\b~\bjson\b",
             r"\b(?:response|output|answer|reply|completion|message|result) (?:is|was|appears|looks|seems)(?: to be)? (?:malformed|garbled|corrupt(?:ed)?|unusable)\b",
             r"\b(?:response|output|answer|reply|completion|result) (?:has|had|is in|was in|came in) an? (?:unexpected|invalid|wrong|unknown|unsupported) (?:format|shape|structure|type)\b",
             r"\b(?:response|output|answer|reply|completion|result) contain(?:s|ed) no (?:\S{1,14} )?(?:content|choices|text|candidates|message|json|data|parts)\b",
@@ -452,6 +456,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .status(&[400, 422])
         .code(&["json_validate_failed", "output_parse_failed", "tool_use_failed", "invalid_json_output", "malformed_tool_call", "malformed_function_call"])
         .text(&[
+            r"\btool call (?:function )?arguments must be valid json\b",
+            r"\brequested tool does not exist\b",
             r"\bmodel did not (?:output|produce|return|generate|emit) (?:a |any )?valid json\b",
             r"\bjson mode (?:couldn't|could not|cannot) be met\b",
             r"\b(?:llm|model|assistant) (?:has )?(?:returned|produced|answered|wrote|gave|generated|emitted|called|requested)(?: with)? (?:an? |the |some )?(?:\S{1,12} ){0,3}?(?:invalid|malformed|unknown|empty|incomplete|unparse?able|(?:that|which) (?:could not|cannot|can't) be)\b",

@@ -61,6 +61,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "RPM",
             "TPM",
         ])
+        .text(&[
+            r"\bhttp/\d(?:\.\d)? 429\b",
+        ])
         .example(r#"{"error":{"code":"rate_limit_reached"}}"#),
     rule("rate.limit", RateLimit)
         .class()

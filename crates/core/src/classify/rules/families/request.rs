@@ -170,6 +170,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("'bot' is not one of ['user', 'assistant'] - 'messages.0.role'"),
     rule("request.path", InvalidRequest)
         .text(&[
+            r"\brequested (?:endpoint|route|path|url) \S{1,60}(?: \S{1,60})? was not found\b",
+            r"\bendpoint \((?:get|post|put|delete|patch) \S{1,80}\) (?:was )?not found\b",
             r"\brepository ['\x22`]?(?:https?|ssh|git|file)[:@]\S{1,120} not found\b",
             r"\bcannot (?:get|post|put|delete|patch) /",
             r"\bpage (?:was )?not found\b",

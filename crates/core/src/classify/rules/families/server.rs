@@ -97,6 +97,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("server.general", ServerError)
         .hint()
         .text(&[
+            r"\berror was encountered while running the model\b",
             r"\bunhandled exception on (?:the )?server\b",
             r"\bcould not find a good candidate\b",
             r"\b(?:apis?|servers?|services?|site|platform|backend|gateway|provider|endpoint|systems?|proxy|upstream|cluster|openai|anthropic|claude|gemini|chatgpt|copilot|openrouter) (?:is|are|was|were|appears? to be|seems? to be|may be|might be) (?:currently |temporarily |completely |all )?(?:down|offline|not working|unavailable)\b",
