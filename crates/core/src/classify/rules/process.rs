@@ -219,6 +219,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit_signal", ProcessDied)
         .class()
         .text(&[
+            r"^status (?:13[1-9]|14[0-9])$",
             r"\bexit(?:ed)?(?: with)?(?: code| status|code)?(?:\x22)?[ =:(]{1,3}(?:13[1-9]|14[0-9]|15[0-9]|126|127)\b",
             r"\bexitcode\x22?: ?[1-9]",
         ])
@@ -232,6 +233,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.exit", ProcessDied)
         .hint()
         .text(&[
+            r"\bexecution of the postgresql server is not permitted\b",
             r"\b(?:process|worker|subprocess|runner|container|server|child|agent|daemon) (?:could not|couldn't|cannot|can't) be (?:started|launched|spawned|executed)\b",
             r"\b(?:process|subprocess|container|mcp server|daemon|child) has stopped\b",
             r"\b(?:runner|mcp server|language server|daemon|server process) (?:was|got|has been) killed\b",

@@ -50,7 +50,6 @@ pub(super) const RULES: &[Rule] = &[
         .example("WebSocket connection to ws://x failed"),
     // The handshake was answered with a status.
     rule("websocket.refused_server", ServerError)
-        .decisive()
         .text(&[
             r"\bexpected 101\b[^0-9]{1,30}(?:500|502|503)\b",
             r"\b(?:bad handshake|handshake status|unexpected server response)\b[^0-9]{1,12}(?:500|502|503)\b",
@@ -80,6 +79,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("websocket.not_http", NetworkPermanent)
         .decisive()
         .text(&[
+            r"\binvalid sec-websocket-accept\b",
             "did not receive a valid http",
             "unsupported url scheme",
             "scheme isn't ws or wss",

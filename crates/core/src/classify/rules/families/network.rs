@@ -432,6 +432,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("network.permanent_general", NetworkPermanent)
         .class()
         .text(&[
+            r"\bdnsmismatch\b",
+            r"\bgot \x22?\S{1,3}\x22? as reply type\b",
             r"\bno protocols available\b",
             r"\bapp transport security\b",
             r"\bunsupporteduri\w{0,8}\b",
@@ -494,6 +496,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bunexpected preface\b|\bbogus greeting\b|\bpreface\b~\b(?:invalid|unexpected|missing)\b",
             r"\bh2c\b~\b(?:not supported|failed)\b",
             r"\bno overlap between\b~protocol",
+        ])
+        .code(&[
+            "VerificationError",
         ])
         .example("The other side does not speak HTTP"),
     // Words of TLS libraries that show one side refusing what the other presents.

@@ -103,6 +103,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .on(Surface::Network, NetworkTransient)
         .text(&[
+            r"\bchunk-size must be\b",
+            r"\bstill expecting more data\b",
             r"\b(?:stream|response|connection) (?:\S{1,12} )?stopped unexpectedly\b",
             r"\bresponse (?:was |has been |got )?(?:closed|terminated|ended) (?:before|early|unexpectedly|prematurely)\b",
             r"\btruncated response\b",
@@ -138,6 +140,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:lost|dropped|closed|reset|disconnected|interrupted) (?:while|during|when|mid) ?-?(?:reading|receiving|streaming|the (?:response|stream|transfer|download|body)|response|stream|transfer)\b",
             r"\btimed out after \d{1,9} milliseconds with [1-9]\d{0,12} (?:out of \S{1,12} )?bytes received",
             r"\bconnection (?:prematurely )?closed during response\b",
+        ])
+        .code(&[
+            "_DataLoss",
         ])
         .example("The answer broke off"),
     rule("stream.while_reading", StreamInterrupted)
