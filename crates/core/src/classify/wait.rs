@@ -83,7 +83,7 @@ pub(super) const WAITS: &[Wait] = &[
     ),
     wait(Form::Duration, r"\bavailable (?:again )?(?:in|after) (?:about |approximately |around |\x7e ?)?DURATION"),
     wait(Form::Duration, r"\b(?:please )?wait (?:for )?(?:at least |about |another |up to |\x7e ?)?DURATION"),
-    wait(Form::Duration, r"\bretry will occur after:? DURATION"),
+    wait(Form::Duration, r"\b(?:retry will occur|submit (?:the |your )?requests?) after:? DURATION"),
     wait(Form::Duration, r"\bretry your requests? after (?:about )?DURATION"),
     wait(Form::Duration, r"\bcooldown(?: remaining| ends in)?:? ?DURATION"),
     wait(Form::Duration, r"\bwait of (?:at least |about )?DURATION"),

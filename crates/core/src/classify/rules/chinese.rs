@@ -356,6 +356,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("volcengine.model", ModelUnavailable)
         .decisive()
         .code(&[
+            "ServiceNotOpen",
+            "OperationDenied.ServiceNotOpen",
             "InvalidEndpointOrModel",
             "ModelIDAccessDisabled",
             "ModelNotOpen",

@@ -439,6 +439,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.watchdog", ProcessDied)
         .decisive()
         .text(&[
+            r"\bexited with code \[\d{1,3}\] via signal\b",
             r"\bwatchdog (?:timeout|timed out|expired|bark\w{0,3}|triggered|killed)\b",
             r"\bfailed with result ['\x22`]?watchdog\b",
             r"\breceived sig(?:quit|term|abrt|segv|kill|bus|ill) from a child\b",

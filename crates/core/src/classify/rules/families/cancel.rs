@@ -41,6 +41,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("request canceled by user"),
     rule("cancel.words", Cancelled)
         .text(&[
+            r"\bhitting ctrl[-+ ]c again\b",
             r"\bctrl[-+ ]c (?:was )?(?:pressed|received|detected|caught)\b",
             r"\bfinished: aborted\b",
             r"^aborted by \S{1,30} \S{1,30}$",

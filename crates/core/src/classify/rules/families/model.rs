@@ -197,6 +197,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "EndpointSuspended",
         ])
         .text(&[
+            r"\bmodel (?:has |is |was )?(?:fad(?:e|ed|ing)|phased) out\b",
             r"\bin (?:a |an |the )?['\x22`]?(?:deprecating|deprecated|retiring|retired|legacy|archived|decommissioned|end-of-life)['\x22`]? (?:state|status|phase|stage)\b",
             r"\bcannot be used for new deployments\b",
             r"\bdegraded function cannot be invoked\b",

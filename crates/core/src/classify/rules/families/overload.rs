@@ -6,6 +6,7 @@ use crate::kind::FailureKind::Overloaded;
 pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("overload.code", Overloaded)
         .code(&[
+            "system_busy",
             "insufficient_system_resource",
             "maxlag",
             "UNABLE_TO_LOCK_ROW",

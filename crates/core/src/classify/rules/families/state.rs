@@ -161,6 +161,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.general", StateLost)
         .class()
         .text(&[
+            r"\b(?:expired|deleted|unknown|nonexistent) request_?id\b",
             r"\b(?:job|task|vector store|subscription|webhook|checkpoint|stream|upload) (?:has |is |was )?expired\b",
             r"\b(?:unknown|invalid|stale|expired|missing) (?:response|message|file|job|task|batch|upload|assistant|stream) id\b",
             r"\bname (?:is |was )?not registered\b",
