@@ -1,5 +1,7 @@
 //! The table proves itself: every rule's example, and properties that hold for any input.
 
+mod plain;
+
 use std::collections::HashSet;
 use std::time::Duration;
 
