@@ -20,8 +20,7 @@ pub(super) const RULES: &[Rule] = &[
     connection("go.io_timeout", Timeout)
         .text(&["i/o timeout", "tls handshake timeout", "timeout awaiting response headers"])
         .example("read tcp 10.0.0.1:5->10.0.0.2:443: i/o timeout"),
-    // A limit that the caller set, whenever it passes.
-    rule("go.deadline", Timeout)
+    connection("go.deadline", Timeout)
         .text(&["context deadline exceeded", r"client\.timeout (?:or context cancellation )?(?:exceeded )?while"])
         .example(r#"Post "https://x": context deadline exceeded"#),
     rule("go.canceled", Cancelled).text(&["context canceled"]).example(r#"Post "https://x": context canceled"#),

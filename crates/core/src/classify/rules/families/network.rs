@@ -253,7 +253,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bredirected you too many times\b",
         ])
         .example("ERROR: redirect loop detected"),
-    rule("network.not_http", NetworkPermanent)
+    connection("network.not_http", NetworkPermanent)
         .decisive()
         .text(&[
             r"\bmalformed[_ ](?:http[_ ](?:response|reply|message)|reply from|status|packet|frame|header)\b|\bmalformed_(?:response|reply|message)\b",

@@ -103,6 +103,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .on(Surface::Network, NetworkTransient)
         .text(&[
+            r"\bwrong chunk size\b",
+            r"\bmalformed chunk\b",
             r"\bchunk-size must be\b",
             r"\bstill expecting more data\b",
             r"\b(?:stream|response|connection) (?:\S{1,12} )?stopped unexpectedly\b",
