@@ -372,17 +372,17 @@ pub const BENIGN: &[Benign] = &[
     ),
     benign(
         "benign.directive",
-        r"^\s*[a-z]+(?:_[a-z0-9]+)+ [\w .:/$-]+;\s*$",
+        r"^\s*(?:proxy|fastcgi|grpc|uwsgi|client|keepalive|send|limit|ssl)(?:_[a-z0-9]+)+ [\w ./$-]+;\s*$",
         "proxy_next_upstream error timeout http_502 http_503;",
     ),
     benign(
         "benign.diff_stat",
-        r"^\s*\S+\s+\|\s+\d+ [+-]+\s*$|^\s*\d+ files? changed\b.*",
+        r"^\s*\S+\s+\|\s+\d+ [+-]+\s*$|^\s*\d+ files? changed(?:, \d+ (?:insertions?|deletions?)\([+-]\))*\s*$",
         " src/errors/unauthorized.rs | 7 ++-",
     ),
     benign(
         "benign.clause",
-        r"^\s*[\w.()\[\]]+ (?:===?|!==?) .*(?:\|\||&&)\s*$",
+        r#"^\s*[\w.()\[\]]+ (?:===?|!==?) ["'`\w.:]+ (?:\|\||&&)\s*$"#,
         "err.message === 'net::ERR_CONNECTION_RESET' ||",
     ),
     benign("benign.export", r"^\s*(?:\$ )?export \w+=\S*\s*$", "$ export OPENAI_API_KEY=sk-1"),

@@ -152,7 +152,7 @@ fn is_explained(lower: &[u8], behind: &[u32], end: usize) -> bool {
 fn is_in_address(lower: &[u8], start: usize) -> bool {
     let before = &lower[start.saturating_sub(REACH_BYTES)..start];
     let word = before.iter().rposition(|byte| b" \"'`(<>".contains(byte)).map_or(before, |blank| &before[blank + 1..]);
-    word.starts_with(b"https://") || word.starts_with(b"http://")
+    memchr::memmem::find(word, b"://").is_some()
 }
 
 /// Whether one of the words before denies them: "no secrets found", "no OpenAI API key found".

@@ -22,6 +22,8 @@ const FAILING: &[&str] = &[
     "died",
     " dead ",
     " dead.",
+    "is dead",
+    "dead:",
     "exit",
     "terminat",
     "signal",

@@ -185,10 +185,9 @@ fn frame_len(input: &[u8]) -> usize {
     let blanks = input.iter().take_while(|byte| **byte == b' ' || **byte == b'\t').count();
     let line_len = || {
         let ends = [memchr::memchr(b'\n', input), memmem::find(input, b"\\n")];
-        ends.into_iter().flatten().min().unwrap_or(input.len())
+        ends.into_iter().flatten().min().unwrap_or(input.len()).max(blanks)
     };
-    // `File "a.py", line 1, in f` and "a.rb:1:in `f'"
-    if input[blanks..].starts_with(b"File \"") || is_ruby_frame(&input[blanks..]) {
+    if is_named_frame(&input[blanks..line_len()]) {
         return line_len();
     }
     let Some(place) = input[blanks..].strip_prefix(b"at ") else { return 0 };
@@ -205,13 +204,25 @@ fn frame_len(input: &[u8]) -> usize {
     line_len()
 }
 
-/// Whether a line is a place in a Ruby program, and no message behind it.
-fn is_ruby_frame(input: &[u8]) -> bool {
-    let line = &input[..memchr::memchr(b'\n', input).unwrap_or(input.len())];
-    let Some(at) = memmem::find(&line[..line.len().min(200)], b".rb:") else { return false };
-    let behind = &line[at + 4..];
-    let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    digits > 0 && behind[digits..].starts_with(b":in ") && line.ends_with(b"'")
+/// Whether a line is a place in a Python or Ruby program, and no message behind it: `File "a.py", line 1, in f` and
+/// "from a.rb:1:in `f'".
+fn is_named_frame(line: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_plain = |text: &[u8]| !text.is_empty() && text.iter().all(|byte| !b" \t'`\"".contains(byte));
+    let line = line.trim_ascii_end();
+    if let Some(file) = line.strip_prefix(b"File ") {
+        let Some(at) = memmem::find(file, b", line ") else { return false };
+        let behind = &file[at + 7..];
+        let behind = &behind[digits(behind)..];
+        return behind.is_empty() || behind.strip_prefix(b", in ").is_some_and(is_plain);
+    }
+    let file = line.strip_prefix(b"from ").unwrap_or(line);
+    let Some(at) = memmem::find(file, b".rb:") else { return false };
+    let behind = &file[at + 4..];
+    let number = digits(behind);
+    let Some(name) = behind[number..].strip_prefix(b":in ") else { return false };
+    let is_name = matches!(name, [b'`' | b'\'', inner @ .., b'\''] if !inner.iter().any(|byte| b"'`".contains(byte)));
+    number > 0 && is_plain(&file[..at]) && is_name
 }
 
 /// Drops one HTML tag, or a whole script or style element.

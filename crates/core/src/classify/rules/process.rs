@@ -404,6 +404,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("process.start_general", ProcessDied)
         .class()
         .text(&[
+            r"\bexited with (?:code|status) 0 (?:unexpectedly|before|while|without)\b",
             r"\bdid not pass the (?:\S{1,10} )?health check\b",
             r"\bcontainer creation failed\b",
             r"\b(?:engine|core|server|worker|runtime|shard|executor|backend|kernel|plugin|extension|driver|process|container|agent|browser|gpu|cuda)(?: \S{1,14})? (?:initiali[sz]ation|startup|start-up|launch|boot) (?:has )?(?:failed|error|failure)\b",

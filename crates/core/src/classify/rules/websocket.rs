@@ -23,12 +23,8 @@ pub(super) const RULES: &[Rule] = &[
         .example("WebSocket closed 1006 Connection ended"),
     rule("websocket.normal", Unknown)
         .decisive()
-        .text(&[
-            r"\b(?:code[=: ]{1,2})?1000[ (:,]{1,3}(?:reason[=: ]{1,2})?['\x22(]?normal closure\b",
-            r"\bwasclean[=:] ?true\b",
-            r"\bconnection (?:was )?closed (?:successfully|normally)\b",
-        ])
-        .example("websocket closed: 1000 (normal closure)"),
+        .text(&[r"\bwasclean[=:] ?true\b", r"\bconnection (?:was )?closed successfully\b"])
+        .example("code=1000 reason= wasClean=true"),
     rule("websocket.busy", Overloaded)
         .text(&[r"\b1013\b~try again later"])
         .example("websocket closed: 1013 (try again later)"),

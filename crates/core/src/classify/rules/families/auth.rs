@@ -172,7 +172,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example(r#"{"error":{"type":"authentication_error"}}"#),
     rule("auth.key", AuthError)
         .text(&[
-            r"\btoken (?:is |was |has been )?(?:missing|incorrect|not valid|not found|not provided)(?:[.,!]|$)",
+            r"^(?:error: )?token (?:is |was |has been )?(?:missing|incorrect|not valid|not found|not provided)(?:[.,!]|$)",
             r"\b(?:expired|malformed|revoked|wrong|bad) (?:client|app|application) secret\b",
             r"\bemail (?:address )?(?:is |was )?not verified\b",
             r"\bvalid (?:user |api |access |auth |bearer |session |license )?(?:token|key|api key|credentials?|login) (?:is|are) (?:required|needed|necessary)\b",
@@ -342,7 +342,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .hint()
         .text(&[
             r"\btoken refresh (?:has )?failed\b",
-            r"^(?:error: )?invalid (?:grant|client)\b",
+            r"^(?:error: )?invalid (?:grant|client)(?:[.:,]|$)",
             r"\bsecurity rejection\b",
             r"\bnot (?:enabled|activated|authorized|set up|provisioned|approved|allowed) (?:for|in|on|by) (?:your|this|the|my|their) (?:current )?(?:account|organi[sz]ation|user|workspace|team|project|tenant|company|enterprise|admin\w{0,9})\b",
             r"\b(?:without|requires?|needs?|only for|must have|need) (?:a |an |your )?verified (?:organi[sz]ation|account|e-?mail|phone|identity|user)s?\b",

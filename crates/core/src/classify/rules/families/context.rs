@@ -33,10 +33,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.window", ContextLimit)
         .decisive()
         .text(&[
-            r"\bcontext exceeds\b",
             r"\btoo large to compact\b",
             r"\bcontext length (?:of )?\d[\d,]{1,9}\b~\b(?:greater|larger|longer|more|higher) than\b",
-            r"\bnot enough context (?:available|left|remaining|space)\b",
             r"\bfill(?:s|ed|ing)? (?:up )?(?:the |its |your |all of the |entire |whole |model's ){0,2}context\b",
             r"\bcontext (?:window |length |budget )?(?:is |was |has been )?(?:completely |entirely |almost |nearly )?(?:filled|used up|consumed|exhausted)\b",
             r"\bavailable context\b~-\d",
@@ -127,6 +125,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("context.general", ContextLimit)
         .class()
         .text(&[
+            r"\bcontext exceeds (?:the |your |its )?(?:model|limit|window|maximum|max)\b",
+            r"\bnot enough context (?:available to|left for|length|window|size)\b",
             r"\b(?:ran|run|running|is|are) out of context\b",
             r"^out of context\b",
             r"\bexceed\w{0,3} (?:the )?max(?:imum)? context\b",
@@ -136,7 +136,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:lower|reduce|decrease) the (?:number|amount) of (?:input |prompt )?tokens\b",
             r"\b(?:thread|conversation|chat|session) (?:has |have )?(?:reached|hit|exceeded) (?:the |its |your )?(?:token|context|length) limit\b",
             r"\bexceeds? the length (?:that )?(?:the|this) model\b",
-            r"\btoo many tokens(?:[.!)\x22']|$)",
             r"\b(?:prompt|input|request|message) (?:has|have|is|was) (?:\S{1,12} )?\d[\d,]{2,9} tokens\b~\breduce\b",
             r"\b(?:prompt|input|message|request|text|conversation|history|context) (?:has|have|had|contains?|is|of|was|uses?|holds?) (?:\S{1,20} ){0,2}\d[\d,.]{0,9}k? tokens\b~\b(?:limit|max\w{0,4}|allowed|only|exceed\w{0,3}|but)\b",
             r"\b(?:longer|larger|bigger|more) than (?:the )?(?:\S{1,14} ){0,3}\d[\d,.]{0,9}k? tokens\b",
@@ -186,4 +185,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bmax_seq_len\w{0,3} (?:is |was )?exceeded\b",
         ])
         .example("failed to compact conversation: still over the limit"),
+    // A rate may be meant, where there is a word of one.
+    rule("context.tokens", ContextLimit)
+        .hint()
+        .text(&[
+            r"\btoo many tokens(?:[.!)\x22']|$)",
+        ])
+        .not(&["429 Too many tokens."])
+        .example("llama_tokenize: too many tokens"),
 ];

@@ -130,7 +130,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .class()
         .text(&[
             r"\bunknown provider for model\b",
-            r"\bspecified version does not exist\b",
             r"\bdeployment(?: ['\x22`]?[\w./:-]{2,60}['\x22`]?)? (?:is|was|has been) (?:not available|no longer (?:available|supported)|deprecated|disabled|removed|retired|deleted|not supported|not enabled)\b",
             r"\bis not valid for chat completion\b",
             r"\bunknown (?:chat |language |embedding |llm )?model ['\x22`]",

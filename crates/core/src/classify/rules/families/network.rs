@@ -231,7 +231,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .code(&[
             "RedirectionTooDeep",
-            "TooManyRedirectsException",
             "TooManyRedirects","RedirectLimit", "RedirectLimitExceeded", "TooManyRedirectsError", "TooManyRedirectsException", "RedirectError", "RedirectLoopError", "RedirectMissingLocation"])
         .text(&[
             r"\bredirects too deep\b",

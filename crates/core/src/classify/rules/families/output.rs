@@ -195,7 +195,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("tool call validation failed: parameters for tool x did not match schema"),
     rule("output.empty", BadOutput)
         .text(&[
-            r"\bresult\x22: ?\x22\x22[,}]",
             r"\bfinish_reason\x22: ?null.{0,80}\bmessage\x22: ?\{\x22content\x22: ?\x22\x22",
             r"\bno (?:response|answer|reply|output|text|content) was (?:returned|generated|produced|received|given)\b",
 
@@ -467,4 +466,12 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         ])
         .not(&["HTTP 400: the JSON body of the request is malformed", "HTTP 400: response_format is invalid for this model"])
         .example("HTTP 400: the assistant returned an incomplete call"),
+    // A result without words, beside which the cause may stand.
+    rule("output.blank", BadOutput)
+        .hint()
+        .text(&[
+            r"\bresult\x22: ?\x22\x22[,}]",
+        ])
+        .not(&[r#"{"result":"","error":"rate limit exceeded"}"#])
+        .example(r#"{"subtype":"success","result":"","num_turns":28}"#),
 ];

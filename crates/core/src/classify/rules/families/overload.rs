@@ -76,7 +76,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bexcess queu\w{1,4} for connections\b",
             r"\b(?:resource|memory|cpu|gpu)s?['\x22]? exhausted on \d{1,6} nodes?\b",
             r"\breached (?:the )?(?:pm\.)?max_children\b",
-            r"\bconcurrent ?requests? ?limit (?:setting )?(?:is |was |has been |being ){0,2}exceeded\b",
+            r"\bappconcurrentrequestlimit (?:setting )?(?:is |was |has been |being ){0,2}exceeded\b",
             r"\bresource limit is reached\b",
             r"\bnot having enough compute\b",
             r"\bno more connections (?:are )?allowed\b",

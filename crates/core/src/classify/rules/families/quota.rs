@@ -49,7 +49,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:token|monthly|free|daily) allowance (?:is |was |has been )?(?:depleted|exhausted|used up|spent)\b",
             r"\bout of (?:\S{1,14} ){1,2}(?:credits?|funds|balance)\b",
             r"\bout of (?:ai |api |free |monthly )?credits\b",
-            r"\btoken_balance\b",
+            r"\btoken_balance[^a-z]{1,6}balance[^a-z0-9]{1,4}0\b",
             r"\b(?:not|n't) have (?:enough|sufficient|any) (?:\S{1,12} ){0,2}(?:balance|credits?|funds|quota|money)\b",
 
             r"\b(?:ran|run|running) out of (?:\S{1,14} ){0,3}(?:credits?|funds|money|balance|points|coins|quota|budget|minutes|units|neurons)\b",
@@ -63,7 +63,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.billing", QuotaExhausted)
         .decisive()
         .text(&[
-            r"\bupdate your (?:payment|billing) (?:method|details|information|info)\b",
             r"\bpayments? (?:have|has) (?:recently )?failed\b",
             r"\bspending limit needs to be\b",
             r"\bbilling (?:has )?(?:to be|must be|needs to be) (?:enabled|set up|activated)\b",
@@ -170,7 +169,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "subscription_required",
         ])
         .text(&[
-            r"\b(?:reached|hit|exceeded) (?:your|the|its|my|our) (?:plan|subscription|tier|package|trial)(?:'s)? (?:\S{1,12} )?(?:limits?|quota|cap|allowance)\b",
+            r"\b(?:reached|hit|exceeded) (?:your|the) (?:free )?trial (?:\S{1,12} )?limits?\b",
+            r"\b(?:reached|hit|exceeded) (?:your|the|its|my|our) (?:plan|subscription|tier|package|trial)(?:'s)? (?:usage |monthly |daily |weekly |included |credit |token )?(?:limits?|quota|cap|allowance)\b",
             r"\b(?:hit|reached|exceeded) (?:your |the |its )?(?:credit|billing|spend|spending|budget|free tier|free plan) (?:quota|cap|allowance)\b",
             r"\b(?:billing|spending|spend|budget|credit|free tier) (?:quota|cap) (?:was |has been |is )?hit\b",
             r"\b(?:reached|hit|exceeded|over|at) (?:your |the |its |my |our )?(?:credit|spend|spending|budget|billing|payment|dollar) limits?\b",
@@ -178,7 +178,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bquota ['\x22`][\w.-]{2,60}['\x22`] (?:was |has been |is )?exceeded\b",
             r"\bmaximum credits exceeded\b",
             r"\b(?:ran|run|running) out of (?:\S{1,14} )?(?:searches|queries|messages|minutes|generations|characters|requests|calls|seconds|images|videos|pages)\b",
-            r"\bexceed\w{0,3} (?:of )?(?:your |the )?(?:plan|subscription|trial|tier|package)(?:'s)?(?: \S{1,12}){0,3} (?:limit|quota|allowance|limitation)s?\b",
+            r"\bexceed\w{0,3} (?:of )?(?:your |the )?(?:plan|subscription|trial|tier|package)(?:'s)?(?: (?:set|usage|monthly|daily|included|allotted|credit|search|token|video|image)){0,3} (?:limit|quota|allowance|limitation)s?\b",
             r"\b(?:requests?|usage|call|calls) limitations? of your (?:subscription|plan|account|tier)\b",
             r"\btotal (?:v?cpus?|memory|disk|gpus?|storage|ram) (?:limit|quota) (?:was |has been |is )?(?:exceeded|reached)\b",
             r"\bused (?:up )?(?:all )?(?:of )?(?:your|the) (?:free|monthly|daily|weekly|included|trial|premium) ?(?:quota|credits?|usage|requests|messages|allowance|tokens)",
@@ -189,7 +189,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\btrial (?:has |period )?(?:expired|ended|is over)",
             r"\b(?:upgrade|increase) (?:your )?(?:plan|subscription)~(?:continue|more|access|credits)",
             r"\busage limit (?:reached|exceeded)",
-            r"you've hit your (?:\S{0,19}[^e] ){0,3}limit",
+            r"you've hit your (?:\S{1,20} ){0,3}limit",
             r"\b(?:reached|hit) your (?:\S{1,20} ){0,3}limit\b[^a-z]{1,4}(?:it )?(?:will )?resets?\b",
             r"\b(?:hour|hr|hourly) (?:usage |message )?limit (?:reached|exceeded|hit)",
         ])
@@ -334,4 +334,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:suspended|disabled|blocked|paused|deactivated|locked)\b~\b(?:spending limit|unpaid|past invoices|past due|overdue|non-?payment|billing)\b",
         ])
         .example("INVALID_PAYMENT_INSTRUMENT: A valid payment instrument must be provided"),
+    rule("quota.advice", QuotaExhausted)
+        .hint()
+        .text(&[
+            r"\bupdate your (?:payment|billing) (?:method|details|information|info)\b",
+        ])
+        .example("Please update your payment method to continue"),
 ];

@@ -215,4 +215,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bfreeusagelimiterror\b~\brate limit exceeded\b",
         ])
         .example("429: {'error': 'Too Many Requests', 'message': 'You have exceeded your usage limits.'}"),
+    rule("rate.yours", RateLimit)
+        .decisive()
+        .text(&[r"\byou've hit your rate limit\b"])
+        .example("You've hit your rate limit. Please wait for your limit to reset in under a minute."),
 ];

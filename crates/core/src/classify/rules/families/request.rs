@@ -340,4 +340,13 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bnot compatible with (?:the |this )?(?:\S{1,20} )?(?:endpoint|api|operation|method)\b",
         ])
         .example("dimension mismatch: expected 1536, got 768"),
+    // Under a 404, whoever names the route means the route.
+    rule("request.route", InvalidRequest)
+        .status(&[404])
+        .text(&[
+            r"\b(?:get|post|put|delete|patch) /\S",
+            r"\b(?:unknown|invalid|unsupported|no such) (?:api )?(?:endpoint|route|path)\b",
+            r"\bon this (?:endpoint|route)\b",
+        ])
+        .example("404: the function does not exist: POST /v1/foo"),
 ];

@@ -9,7 +9,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .code(&[
             "unsafe_generation",
             "censorship_blocked",
-            "blacklist",
             "PROMPT_THREAT_DETECTED",
             "raiMediaFilteredReasons",
             "raiMediaFilteredCount",
@@ -79,14 +78,9 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bi'm sorry, i can't respond to that\b",
-            r"\bmoderation (?:has |was |check )?failed\b",
-            r"\b(?:not allowed|rejected|refused|denied|blocked)\b~\bmoderation\b",
-            r"\b(?:content )?moderation filters?\b",
             r"\bactivated (?:\S{1,12} ){0,3}(?:safety|content) filters?\b",
-            r"\brisk control\b",
             r"\braimediafiltered\w{5,8}\b",
             r"\bsafety filters?\b~\b(?:prohibit\w{0,3}|threshold|disallow\w{0,2})\b",
-            r"\bfail(?:ed|s)? (?:the |our |a |to pass (?:the |our )?)?(?:safety|moderation|content|policy) (?:checks?|review|filters?|moderation|screening)\b",
             r"\b(?:request|content|prompt|output|input) moderated\b",
             r"\bmoderators?\b~\b(?:against|violat\w{1,4}|standards|blocked|flagged)\b",
             r"\bagainst (?:our|the|community) (?:community )?(?:standards|guidelines|rules)\b",
@@ -125,9 +119,14 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("safety.general", ContentFilter)
         .class()
         .text(&[
+            r"\bmoderation (?:has |was |check )?failed\b",
+            r"\b(?:not allowed|rejected|refused|denied|blocked)(?: \S{1,14}){0,3} (?:by|during|in|because|after) (?:\S{1,14} ){0,2}moderation\b",
+            r"\bcontent moderation filters?\b",
+            r"\b(?:pass|passed|by|of) (?:the |our )?risk control\b",
+            r"\bfail(?:ed|s)? (?:the |our |a |to pass (?:the |our )?)?(?:safety|moderation) (?:checks?|review|filters?|screening)\b",
             r"\b(?:did not|didn't|does not|doesn't|failed to) pass (?:the |our |content )?(?:moderation|safety|review)\b",
             r"^content (?:was |is )?(?:filtered|blocked)\b",
-            r"\bsafety violation\b",
+            r"^(?:content )?safety violation\b",
             r"\bmoderation flagged\b",
             r"^recitation$",
             r"\bcontent (?:\S{1,12} ){1,6}is blocked\b",

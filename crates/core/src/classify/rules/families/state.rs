@@ -70,7 +70,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("state.not_found", StateLost)
         .decisive()
         .text(&[
-            r"\bmaximum session duration\b",
+            r"\bmaximum session duration (?:was |has been |is )?(?:reached|exceeded|expired)\b",
             r"^no (?:sessions|active sessions)$",
             r"\bno sessions$",
             r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|call|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is|has|was|were|had) (?:already )?(?:been )?(?:expired|deleted|gone|purged|removed)\b",
@@ -177,7 +177,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:recover|resume|restore) (?:the |your )?(?:connection|session)\b~\bexpired\b",
             r"\b(?:unknown|expired|invalid) (?:reconnection|resume|resumption|continuation|session|sync|page|cursor) token\b",
             r"\bsync token is no longer valid\b",
-            r"\bcould not find (?:class|collection|index|table|namespace) \S{1,60}",
+            r"\bcould not find (?:class \S{1,60} in schema|(?:collection|index|namespace) \S{1,60})",
             r"\bsession state wrong\b",
             r"\bno screen to be (?:resumed|attached|detached)\b",
             r"\bmissing lock for job\b",
@@ -287,7 +287,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bthe (?:specified |requested |given )?(?:reasoning ?engine|engine|agent|job|task|session|run|corpus|pipeline|function|stack|environment|schedule|trigger|connection|integration) does not exist\b",
             r"\b(?:chatflow|agentflow|assistant|knowledge|credential|variable|page|question|answer|player|crate|image|app|application)(?: id)? [\w'-]{6,60} (?:was |is |could )?(?:not (?:be )?found|does not exist)\b",
             r"\b(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|lead|deal|workspace|folder|document|image|video|audio|voice|template|experiment|evaluation|snapshot|backup|volume|disk|instance|cluster|machine|device|node|entry|prediction|generation|crawl|scrape|search|report|form|list|board|card|label|rule|alarm|queue|topic|stream|secret|parameter group|certificate|chunk|vector|point|memory|note|block|view|dashboard|monitor|recording|transcript|transcription|call|meeting|playlist|track)s?(?: (?:identifier|id|name|uuid|key))?(?: with (?:the )?(?:id|name|key|uuid))?[ :=]{0,3}['\x22`<(\[]?[\w./:@-]{0,80}['\x22`>)\]]?(?: \S{1,40})? (?:was |is |were |could |has been |have been |does |do )?(?:not (?:be )?(?:found|exists?|located)|cannot be found|doesn't exist|unknown|deleted|removed|archived|expired)\b",
-            r"\b(?:no such|unknown|could not find(?: the| a| any| referenced)?|cannot find(?: the| a| any)?|no) (?:\S{1,14} )?(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|folder|document|image|video|voice|template|snapshot|backup|volume|instance|cluster|machine|device|prediction|generation|crawl|report|queue|topic|stream|memory|note|block|recording|transcript|call|meeting)s?\b",
+            r"\b(?:no such|unknown|could not find(?: the| a| any| referenced)?|cannot find(?: the| a| any)?) (?:\S{1,14} )?(?:flow|customer|issue|ticket|order|record|row|item|entity|message|channel|webhook|member|interaction|comment|post|notebook|dataset|database|collection|index|bucket|object|blob|repository|branch|commit|gist|workflow|pipeline|build|execution|event|subscription|invoice|payment|charge|product|contact|folder|document|image|video|voice|template|snapshot|backup|volume|instance|cluster|machine|device|prediction|generation|crawl|report|queue|topic|stream|memory|note|block|recording|transcript|call|meeting)s?\b",
         ])
         .not(&["404 page not found", "404 model not found"])
         .example(r#"{"status":404,"detail":"Flow identifier customer-bot-2 not found"}"#),

@@ -129,7 +129,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:hard|soft) time limit\b~\bexceeded\b",
             r"\bwithin the timeout (?:window|period|limit|interval)\b",
             r"\b(?:is|was|were|are) not (?:\S{1,12} ){1,4}after \d{1,6} ?(?:s|sec|seconds|minutes)\b",
-            r"\b(?:inactivity|idle|handshake|session|socket|connection|statement|command|worker|task|job|function|script) timeout (?:at|after|of|reached|expired|exceeded|encountered)\b",
+            r"\b(?:inactivity|idle|handshake|session|socket|connection|statement|command|worker|task|job|function|script) timeout (?:at|after|reached|expired|exceeded|encountered)\b",
             r"\btimeout value of \S{1,20} exceeded\b",
             r"\bno bytes passed in the last\b",
             r"\bharakiri\b",
