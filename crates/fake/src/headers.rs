@@ -83,8 +83,9 @@ fn openai(headers: &mut Headers, number: u64, allowance: Allowance) {
     headers.add("x-ratelimit-limit-requests", allowance.limit);
     headers.add("x-ratelimit-remaining-requests", allowance.remaining);
     headers.add("x-ratelimit-reset-requests", go_duration(allowance.reset));
+    // A tenth of a minute's tokens is spent, and back in a tenth of a minute.
     headers.0.push_str(
-        "x-ratelimit-limit-tokens: 2000000\r\nx-ratelimit-remaining-tokens: 1999900\r\nx-ratelimit-reset-tokens: 3ms\r\n",
+        "x-ratelimit-limit-tokens: 2000000\r\nx-ratelimit-remaining-tokens: 1800000\r\nx-ratelimit-reset-tokens: 6s\r\n",
     );
 }
 
