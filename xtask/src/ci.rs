@@ -12,12 +12,8 @@ use crate::talk;
 
 /// The cargo commands of the checks that are one.
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
-const BUILD: &[&str] = &["test", "--workspace", "--no-run", "--quiet"];
 const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
 const DOCS: &[&str] = &["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
-
-/// Warnings in docs are broken links, and broken links are lies.
-const WARNINGS_ARE_ERRORS: &str = "-D warnings";
 
 /// What waits for other programs most of the time, by its own name: each of these lists runs beside the others.
 const TOGETHER: &[&[&str]] = &[&["web"], &["sdk", "python", "api"]];
@@ -26,8 +22,9 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     ensure!(arguments.is_empty(), "`ci` takes no arguments");
     check("programs", install_programs)?;
     check("format", || cargo(FORMAT))?;
-    check("build", || cargo(BUILD))?;
-    let mut again = beside_readers(|| check("tests", suite::run))?;
+    check("lints", || cargo(LINTS))?;
+    let mut again = check("tests", suite::run)?;
+    check("docs", || cargo(DOCS))?;
     again.extend(together()?);
     check("tidy", || crate::tidy::run(&[]).map(drop))?;
     check("corpus", || {
@@ -39,34 +36,6 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         talk(&format!("── passed only when it ran again, so something is wrong with it: {name}"));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Runs the tests, which wait for much, beside what only reads the code and takes the cores they leave.
-fn beside_readers<T>(tests: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let readers = || {
-        for (name, arguments) in [("lints", LINTS), ("docs", DOCS)] {
-            let began = Instant::now();
-            let output = politely(arguments)?;
-            let end = if output.status.success() { "fine" } else { "FAILED" };
-            let took = began.elapsed().as_secs_f64();
-            talk(&format!("── {name}\n{}{}── {name}: {end}, {took:.0} s", text(&output.stdout), text(&output.stderr)));
-            ensure!(output.status.success(), "the check `{name}` failed");
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let readers = scope.spawn(readers);
-        let tested = tests();
-        readers.join().unwrap_or_else(|_| bail!("a check broke off"))?;
-        tested
-    })
-}
-
-/// Runs a cargo command that gives way to all others.
-fn politely(arguments: &[&str]) -> anyhow::Result<std::process::Output> {
-    let mut command = Command::new("nice");
-    command.args(["-n", "19", env!("CARGO")]).args(arguments).env("RUSTDOCFLAGS", WARNINGS_ARE_ERRORS);
-    command.output().with_context(|| format!("cannot run cargo {}", arguments.join(" ")))
 }
 
 /// Runs the lists of [`TOGETHER`] side by side; what each check says comes out in one piece. One that fails runs once
@@ -144,6 +113,8 @@ fn check<T>(name: &str, check: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Re
 fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
     let status = Command::new(env!("CARGO"))
         .args(arguments)
+        // Warnings in docs are broken links, and broken links are lies.
+        .env("RUSTDOCFLAGS", "-D warnings")
         .status()
         .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
     ensure!(status.success(), "cargo {} failed", arguments.join(" "));
