@@ -658,6 +658,9 @@ mod tests {
         assert_eq!(strip(names.as_bytes()).1, Some("benign.list_of_names"));
         assert_eq!(strip(b"Error:\nNSURLErrorTimedOut").1, None);
         assert_eq!(strip(b"Error: 500;\nresponse: internal server error;").1, None);
+        // A table of an error's fields, and what a Java machine leaves behind.
+        assert_eq!(strip(b"Error: {\n  message = \"Overloaded\",\n  type = \"error\"\n}").1, None);
+        assert!(!strip(b"#\n# A fatal error has been detected\n#\n#  SIGSEGV (0xb) at pc=0x1").0.is_empty());
     }
 
     #[test]

@@ -230,6 +230,9 @@ mod tests {
             ("input should be 'stop' or 'safety'", "safety", Role::Aside),
             ("piano secrets found", "secrets found", Role::Statement),
             ("model overloaded", "model", Role::Statement),
+            ("no thread found. see https://x.dev/errors/model_not_found/", "model_not_found", Role::Aside),
+            ("https://x.dev/errors model_not_found", "model_not_found", Role::Statement),
+            ("unknown variant ``, expected one of `stop`, `content_filter`", "content_filter", Role::Aside),
         ];
         for (text, words, expected) in table {
             let start = text.find(words).unwrap();

@@ -24,6 +24,20 @@ fn numbers_of_any_length_are_numbers() {
 }
 
 #[test]
+fn a_whole_answer_may_talk_about_failures_and_nothing_need_be_said() {
+    let answer = |status, body| {
+        let evidence = Evidence { surface: Surface::Http, status: Some(status), ..Evidence::text(body) };
+        Classifier::builtin().classify(&evidence).kind
+    };
+    let talk = r#"{"choices":[{"message":{"content":"HTTP 429 means too many requests"},"finish_reason":"stop"}]}"#;
+    assert_eq!(answer(200, talk), FailureKind::Unknown);
+    assert_eq!(answer(429, talk), FailureKind::RateLimit);
+    assert_eq!(answer(200, ""), FailureKind::BadOutput);
+    assert_eq!(answer(202, ""), FailureKind::Unknown);
+    assert_eq!(answer(204, ""), FailureKind::Unknown);
+}
+
+#[test]
 fn every_example_is_decided_by_its_rule() {
     let mut wrong = Vec::new();
     for rule in Classifier::builtin().rules() {

@@ -183,12 +183,10 @@ fn unescape(input: &[u8], output: &mut Vec<u8>) -> usize {
 /// where a failure passed by, not what it was, and the names of functions sound like failures.
 fn frame_len(input: &[u8]) -> usize {
     let blanks = input.iter().take_while(|byte| **byte == b' ' || **byte == b'\t').count();
-    let line_len = || {
-        let ends = [memchr::memchr(b'\n', input), memmem::find(input, b"\\n")];
-        ends.into_iter().flatten().min().unwrap_or(input.len()).max(blanks)
-    };
-    if is_named_frame(&input[blanks..line_len()]) {
-        return line_len();
+    let line = &input[..memchr::memchr(b'\n', input).unwrap_or(input.len())];
+    let line_len = memmem::find(line, b"\\n").unwrap_or(line.len()).max(blanks);
+    if is_named_frame(&input[blanks..line_len]) {
+        return line_len;
     }
     let Some(place) = input[blanks..].strip_prefix(b"at ") else { return 0 };
     let place = place.strip_prefix(b"async ").or_else(|| place.strip_prefix(b"new ")).unwrap_or(place);
@@ -201,7 +199,7 @@ fn frame_len(input: &[u8]) -> usize {
     if !(is_call || is_file) {
         return 0;
     }
-    line_len()
+    line_len
 }
 
 /// Whether a line is a place in a Python or Ruby program, and no message behind it: `File "a.py", line 1, in f` and
@@ -268,6 +266,19 @@ mod tests {
 
     fn flat(input: &str) -> String {
         String::from_utf8(Text::new(&[], input.as_bytes()).shown).unwrap()
+    }
+
+    #[test]
+    fn places_in_a_program_are_dropped_and_messages_behind_them_kept() {
+        let table = [
+            ("Traceback\n  File \"/a/timeout.py\", line 3, in too_many_requests\nboom", "Traceback boom"),
+            ("Bad (x):\n  lib/error.rb:62:in `parse_error'\n  from b.rb:1:in 'c'\nend", "Bad (x): end"),
+            ("no\nFile \"a.pdf\" is too large", "no File \"a.pdf\" is too large"),
+            ("no\na.rb:1:in `b': not found: 'c'", "no a.rb:1:in `b': not found: 'c'"),
+        ];
+        for (input, expected) in table {
+            assert_eq!(flat(input).split_whitespace().collect::<Vec<_>>().join(" "), expected);
+        }
     }
 
     #[test]

@@ -18,10 +18,15 @@ pub(super) const RULES: &[Rule] = &[
         .text(&[r"dial tcp \S{1,60}: connect: connection refused"])
         .example("dial tcp 127.0.0.1:443: connect: connection refused"),
     connection("go.io_timeout", Timeout)
-        .text(&["i/o timeout", "tls handshake timeout", "timeout awaiting response headers"])
+        .text(&[
+            "i/o timeout",
+            r"client\.timeout (?:or context cancellation )?(?:exceeded )?while",
+            "tls handshake timeout",
+            "timeout awaiting response headers",
+        ])
         .example("read tcp 10.0.0.1:5->10.0.0.2:443: i/o timeout"),
     connection("go.deadline", Timeout)
-        .text(&["context deadline exceeded", r"client\.timeout (?:or context cancellation )?(?:exceeded )?while"])
+        .text(&["context deadline exceeded"])
         .example(r#"Post "https://x": context deadline exceeded"#),
     rule("go.canceled", Cancelled).text(&["context canceled"]).example(r#"Post "https://x": context canceled"#),
     rule("go.x509", NetworkPermanent)

@@ -72,7 +72,8 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     connection("exception.timeout", Timeout)
         .hint()
         .text(&[
-            r"(?:task|job|step|read|connect|write|pool|request|query|command|worker|lock|sensor|operation|response|gateway|lease|activity|workflow)timeout\b","(?:timeout|timedout|deadlineexceeded|timelimit(?:exceeded)?)(?:error|exception|expired|failure)"])
+            r"(?:task|job|step|read|connect|write|pool|request|query|command|worker|lock|sensor|operation|response|gateway|lease|activity|workflow)timeout\b",
+            "(?:timeout|timedout|deadlineexceeded|timelimit(?:exceeded)?)(?:error|exception|expired|failure)"])
         .not(&["timeout = 30", "the timeout is 30 s"])
         .example("acme.AcmeTimeLimitError"),
     rule("exception.stream", StreamInterrupted)

@@ -231,7 +231,15 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .code(&[
             "RedirectionTooDeep",
-            "TooManyRedirects","RedirectLimit", "RedirectLimitExceeded", "TooManyRedirectsError", "TooManyRedirectsException", "RedirectError", "RedirectLoopError", "RedirectMissingLocation"])
+            "TooManyRedirects",
+            "RedirectLimit",
+            "RedirectLimitExceeded",
+            "TooManyRedirectsError",
+            "TooManyRedirectsException",
+            "RedirectError",
+            "RedirectLoopError",
+            "RedirectMissingLocation",
+        ])
         .text(&[
             r"\bredirects too deep\b",
             r"\bnot follow more than \d{1,3} redirects?\b",

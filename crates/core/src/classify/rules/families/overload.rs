@@ -71,7 +71,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\b(?:backlog|queue) (?:is |was )?too (?:deep|long)\b",
             r"\blisten queue\b~\bfull\b",
             r"\bqueue~\bhas (?:completely )?filled up\b",
-            r"\bqueue (?:is )?(?:full|overflow)\b",
             r"\benvoy overloaded\b",
             r"\bexcess queu\w{1,4} for connections\b",
             r"\b(?:resource|memory|cpu|gpu)s?['\x22]? exhausted on \d{1,6} nodes?\b",

@@ -44,11 +44,10 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
     rule("quota.no_credits", QuotaExhausted)
         .decisive()
         .text(&[
-            r"\b(?:out of|no more|no remaining) (?:account )?(?:balance|funds)\b",
+            r"\bno (?:more|remaining) (?:account )?(?:balance|funds)\b",
             r"\b(?:funds|balance|allowance|quota|credits) (?:has |have )?(?:run|ran) out\b",
             r"\b(?:token|monthly|free|daily) allowance (?:is |was |has been )?(?:depleted|exhausted|used up|spent)\b",
-            r"\bout of (?:\S{1,14} ){1,2}(?:credits?|funds|balance)\b",
-            r"\bout of (?:ai |api |free |monthly )?credits\b",
+            r"\bout of (?:\S{1,14} ){0,2}(?:credits?|funds|balance)\b",
             r"\btoken_balance[^a-z]{1,6}balance[^a-z0-9]{1,4}0\b",
             r"\b(?:not|n't) have (?:enough|sufficient|any) (?:\S{1,12} ){0,2}(?:balance|credits?|funds|quota|money)\b",
 

@@ -10,8 +10,6 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             "unsafe_generation",
             "censorship_blocked",
             "PROMPT_THREAT_DETECTED",
-            "raiMediaFilteredReasons",
-            "raiMediaFilteredCount",
             "NSFW",
             "nsfw_content",
             "nsfw_detected",

@@ -182,7 +182,11 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
             r"\bexception of type '[\w.]{1,60}' was thrown\b",
             r"\b(?:execution|runtime|completion|invocationtarget)exception: null\b",
             r"\bunhandled errors in a taskgroup \(",
-            r"\bunknown application error\b",r"\bone or more errors occurred\b", r"\bunspecified error\b", r"\bsee error message for details\b"])
+            r"\bunknown application error\b",
+            r"\bone or more errors occurred\b",
+            r"\bunspecified error\b",
+            r"\bsee error message for details\b",
+        ])
         .example("HRESULT: 0x80004005 (E_FAIL): Unspecified error"),
     rule("server.console", ServerError)
         .decisive()
@@ -192,7 +196,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .example("Chat completion aborted. Please check the server console."),
     rule("server.threw", ServerError)
         .class()
-                .text(&[
+        .text(&[
             r"\bworker threw exception\b",
             r"\bapplication failed to respond\b",
             r"\b& (?:process|handle|complete|fulfil\w?) (?:your |the |this )?request (?:at this time|right now|at the moment)\b",

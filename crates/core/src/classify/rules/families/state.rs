@@ -71,8 +71,7 @@ pub(in crate::classify::rules) const RULES: &[Rule] = &[
         .decisive()
         .text(&[
             r"\bmaximum session duration (?:was |has been |is )?(?:reached|exceeded|expired)\b",
-            r"^no (?:sessions|active sessions)$",
-            r"\bno sessions$",
+            r"\bno (?:active )?sessions$",
             r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|call|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is|has|was|were|had) (?:already )?(?:been )?(?:expired|deleted|gone|purged|removed)\b",
             r"\b(?:run|thread|batch|resp|file|asst|vs|conv|sess|msg|msgbatch|cntr|item|upload|ctx|sbx|rs|ws|job|task)[-_][a-z0-9_-]{3,90}['\x22`]? (?:is |was |were |does |did |could |can|has )?(?:not|no longer) (?:be |been )?(?:found|exists?|known|valid|available)\b",
             r"\bno longer registered\b",
