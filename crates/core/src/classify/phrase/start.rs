@@ -3,7 +3,9 @@
 
 use regex_syntax::hir::{Hir, HirKind, Look};
 
-use super::{GAP_BYTES_MIN, Set, head, letters, single};
+use super::head;
+use super::program::{GAP_BYTES_MIN, letters, single};
+use super::set::Set;
 
 /// The part of a first word that is looked up.
 pub(in crate::classify) const KEY_BYTES: usize = 4;
