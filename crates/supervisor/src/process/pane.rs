@@ -3,6 +3,10 @@
 //! The panes live in a tmux server of their own (`tmux -L steadfast`), so that nobody's windows are disturbed. A pane
 //! stays when its process is dead, until its exit status has been read. What the pane shows is copied into files that are
 //! read like a pipe, each gone once it is read; standard output and error are one there. A pane or a server that is gone counts as a death.
+//!
+//! `tmux` closes a pane when it hears of its process's death, and on a busy machine some of what that wrote has not come
+//! to it by then. So the process of the pane is a shell: it runs the program, writes a sign behind its last word, and
+//! stays until the sign was read here.
 
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -45,6 +49,12 @@ const READ_EVERY: Duration = Duration::from_millis(50);
 /// How long the copy of what a pane showed is waited for once it is closed.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
+/// How often the shell of a pane looks whether its sign was read, every 20 ms: whoever reads may have been killed.
+const SIGN_LOOKS_MAX: u32 = 500;
+
+/// What a shell says of a program that died of a signal: 128 and its number, of those that end a process.
+const DIED_OF: &str = "129|130|131|132|133|134|135|136|137|139|141|142|143|152|153|159";
+
 /// How much one of the files holds.
 const FILE_BYTES: u64 = 1 << 20;
 
@@ -65,6 +75,12 @@ struct Pane<'a> {
     /// Which of them is read, and how much of it has been.
     file: u64,
     read: u64,
+    /// What the shell writes when the program has ended.
+    sign: Vec<u8>,
+    /// The file that tells the shell that its sign was read.
+    heard: PathBuf,
+    /// What was read and may be the beginning of the sign.
+    held: Vec<u8>,
 }
 
 /// What a look at the output came to.
@@ -96,7 +112,7 @@ pub(super) async fn run(
     if let Some(source) = cannot_be_passed(launch) {
         return Err(CannotRun { program: launch.program.to_string_lossy().into_owned(), source });
     }
-    let mut pane = Pane { name, output: folder.join("pane.out."), file: 0, read: 0 };
+    let mut pane = Pane::new(name, folder, &launch.mark);
     if let Err(error) = pane.start(launch, folder).await {
         pane.close().await;
         return Err(cannot(error));
@@ -110,7 +126,14 @@ pub(super) async fn run(
     Ok(Ended { exit: memory.why(exit), by, left_others })
 }
 
-impl Pane<'_> {
+impl<'a> Pane<'a> {
+    fn new(name: &'a str, folder: &Path, mark: &str) -> Self {
+        let (output, heard) = (folder.join("pane.out."), folder.join("heard"));
+        // A command for terminals that no terminal knows, so that nobody sees it.
+        let sign = format!("\x1b]7741;{mark}\x07").into_bytes();
+        Self { name, output, file: 0, read: 0, sign, heard, held: Vec::new() }
+    }
+
     /// `tmux` takes a name for the beginning of one, unless it is told not to.
     fn session(&self) -> String {
         format!("={}", self.name)
@@ -127,21 +150,23 @@ impl Pane<'_> {
         let _ = self.tmux(&["kill-session", "-t", &self.session()]).await;
     }
 
-    /// Starts a shell that waits until its output is copied, and becomes the program then.
+    /// Starts a shell that waits until its output is copied, and runs the program then.
     async fn start(&self, launch: &Launch, folder: &Path) -> std::io::Result<()> {
         create_private(folder)?;
         let (settings, script, ready) = (folder.join("tmux.conf"), folder.join("start.sh"), folder.join("ready"));
-        fs::write(&settings, "set -g remain-on-exit on\nset -g history-limit 50000\nset -g status off\n")?;
+        fs::write(&settings, "set -g history-limit 50000\nset -g status off\n")?;
         // Variables may hold keys: in a file of the owner's, and not on a command line that everybody can see.
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&script)?;
-        file.write_all(start_script(launch, &script, &ready).as_bytes())?;
+        file.write_all(start_script(launch, &script, &ready, &self.heard).as_bytes())?;
         let (settings, script) = (settings.display().to_string(), script.display().to_string());
         let mut new = vec!["-f", &settings, "new-session", "-d", "-s", self.name, "-x", "200", "-y", "50"];
         let here = launch.folder.as_ref().map(|folder| folder.display().to_string());
         if let Some(here) = &here {
             new.extend(["-c", here]);
         }
-        new.extend(["sh", &script]);
+        // A server that somebody else started never read the settings.
+        let target = self.target();
+        new.extend(["sh", &script, ";", "set-option", "-w", "-t", &target, "remain-on-exit", "on"]);
         // A supervisor that was killed has left its pane.
         self.close().await;
         let mut tries = 1;
@@ -181,6 +206,10 @@ impl Pane<'_> {
             sleep(READ_EVERY).await;
         }
         while self.read_on(taker, copy, limits, stop).await.any {}
+        let rest = std::mem::take(&mut self.held);
+        if !rest.is_empty() {
+            let _ = hand_on(Stream::Out, rest.into(), taker, copy, limits.deadline, stop).await;
+        }
     }
 
     async fn leader(&self) -> Option<Pid> {
@@ -270,20 +299,38 @@ impl Pane<'_> {
     }
 
     fn piece(&mut self) -> Option<Bytes> {
-        // Looked for first: a file is complete once there is a next one.
-        let is_complete = self.path(self.file + 1).exists();
-        let piece = self.rest().unwrap_or_default();
-        self.read += piece.len() as u64;
-        if !piece.is_empty() {
-            return Some(Bytes::from(piece));
+        loop {
+            // Looked for first: a file is complete once there is a next one.
+            let is_complete = self.path(self.file + 1).exists();
+            let rest = self.rest().unwrap_or_default();
+            self.read += rest.len() as u64;
+            if rest.is_empty() && !is_complete {
+                return None;
+            }
+            if rest.is_empty() {
+                // One that cannot be removed goes with the folder.
+                let _ = fs::remove_file(self.path(self.file));
+                (self.file, self.read) = (self.file + 1, 0);
+            }
+            let piece = self.without_sign(&rest);
+            if !piece.is_empty() {
+                return Some(piece.into());
+            }
         }
-        if !is_complete {
-            return None;
+    }
+
+    /// What was held back and this, without the sign. Where that was, the shell is told.
+    fn without_sign(&mut self, rest: &[u8]) -> Vec<u8> {
+        let mut piece = std::mem::take(&mut self.held);
+        piece.extend_from_slice(rest);
+        if let Some(at) = memchr::memmem::find(&piece, &self.sign) {
+            piece.drain(at..at + self.sign.len());
+            // Where it cannot be written, the shell ends by itself after a while.
+            let _ = File::create(&self.heard);
         }
-        // One that cannot be removed goes with the folder.
-        let _ = fs::remove_file(self.path(self.file));
-        (self.file, self.read) = (self.file + 1, 0);
-        self.piece()
+        let held = (1..self.sign.len()).rev().find(|len| piece.ends_with(&self.sign[..*len])).unwrap_or(0);
+        self.held = piece.split_off(piece.len() - held);
+        piece
     }
 
     fn rest(&self) -> std::io::Result<Vec<u8>> {
@@ -365,7 +412,7 @@ fn signal(leader: Option<Pid>, signal: Signal) {
 }
 
 /// Everything the program needs, in a script that removes itself.
-fn start_script(launch: &Launch, script: &Path, ready: &Path) -> String {
+fn start_script(launch: &Launch, script: &Path, ready: &Path, heard: &Path) -> String {
     let mut text = format!("rm -f {}\n", quoted(&script.display().to_string()));
     let own = std::env::vars().filter(|(name, _)| is_name(name) && name != "TMUX" && name != "TMUX_PANE");
     let own = own.filter(|(name, _)| name != "TERM" && name != "PWD");
@@ -373,11 +420,24 @@ fn start_script(launch: &Launch, script: &Path, ready: &Path) -> String {
     for (name, value) in own.chain(launch.environment.iter().cloned()).chain([mark]).filter(|(name, _)| is_name(name)) {
         let _ = writeln!(text, "export {name}={}", quoted(&value));
     }
-    let ready = quoted(&ready.display().to_string());
-    let _ = writeln!(text, "while [ ! -e {ready} ]; do sleep 0.02; done");
+    let [ready, heard] = [ready, heard].map(|file| quoted(&file.display().to_string()));
     let parts = std::iter::once(&launch.program).chain(&launch.arguments);
     let parts: Vec<String> = parts.map(|part| quoted(&part.to_string_lossy())).collect();
-    let _ = writeln!(text, "exec {} </dev/null", parts.join(" "));
+    let (program, mark) = (parts.join(" "), quoted(&launch.mark));
+    // Signals go to all of the pane; the shell outlives them, and in the end dies of what its program died of.
+    let _ = write!(
+        text,
+        "while [ ! -e {ready} ]; do sleep 0.02; done\n\
+         trap : HUP INT QUIT TERM\n\
+         {program} </dev/null\n\
+         code=$? looks=0\n\
+         printf '\\033]7741;%s\\007' {mark}\n\
+         while [ ! -e {heard} ] && [ $looks -lt {SIGN_LOOKS_MAX} ]; do looks=$((looks + 1)); sleep 0.02; done\n\
+         trap - HUP INT QUIT TERM\n\
+         ulimit -c 0\n\
+         case $code in {DIED_OF}) kill -$((code - 128)) $$;; esac\n\
+         exit $code\n"
+    );
     text
 }
 
@@ -413,9 +473,23 @@ mod tests {
 
     #[test]
     fn files_are_named_as_split_names_them() {
-        let pane = Pane { name: "", output: PathBuf::from("/f/pane.out."), file: 0, read: 0 };
+        let pane = Pane::new("", Path::new("/f"), "m");
         let named = |number| pane.path(number).display().to_string();
         assert_eq!((named(0), named(27)), ("/f/pane.out.aaaaaaaa".to_owned(), "/f/pane.out.aaaaaabb".to_owned()));
+    }
+
+    #[test]
+    fn the_sign_is_taken_out_wherever_it_is_cut() {
+        let folder = std::env::temp_dir().join(format!("steadfast-pane-{}", std::process::id()));
+        create_private(&folder).unwrap();
+        let text = b"one \x1b]77 two\x1b]7741;m\x07 three";
+        for cut in 0..=text.len() {
+            let mut pane = Pane::new("", &folder, "m");
+            let read = [pane.without_sign(&text[..cut]), pane.without_sign(&text[cut..])].concat();
+            assert_eq!(String::from_utf8(read).unwrap(), "one \x1b]77 two three", "{cut}");
+            fs::remove_file(&pane.heard).expect("the shell was told");
+        }
+        fs::remove_dir(folder).unwrap();
     }
 
     #[test]
