@@ -2,13 +2,14 @@
 
 mod api;
 mod bench;
-mod ci;
 mod clients;
 mod corpus;
+mod lint;
 mod python;
 mod readme_table;
 mod sdk;
 mod simulate;
+mod test;
 mod tidy;
 mod web;
 
@@ -24,13 +25,14 @@ const COMMANDS: &[Command] = &[
         "gateway: against nginx and the direct connection [--rounds N] ..; tasks: a worker against xargs -P",
         bench::run,
     ),
-    ("ci", "everything CI checks", ci::run),
     ("clients", "real SDKs and agents as clients of the gateway [WORD].. only cases with these words", clients::run),
     ("corpus", "score the classifier on labelled failures [--path FILE].. [--misses]", corpus::run),
+    ("lint", "formatting, clippy, docs", lint::run),
     ("python", "the Python client against the real binary", python::run),
     ("readme-table", "measure every template in every scenario for the README", readme_table::run),
     ("sdk", "the real SDKs as clients of the gateway", sdk::run),
     ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),
+    ("test", "installs what the tests need and runs them all, but `clients`", test::run),
     ("tidy", "the rules no compiler checks", tidy::run),
     ("web", "the dashboard in a real browser [types | screenshots] write those anew", web::run),
 ];

@@ -59,7 +59,7 @@ fn types_of(root: &Path) -> anyhow::Result<String> {
 }
 
 /// Whether there is a browser, installed if that is possible.
-fn browser_is_there() -> bool {
+pub(crate) fn browser_is_there() -> bool {
     let there = || BROWSERS.iter().map(PathBuf::from).any(|path| path.exists());
     if there() {
         return true;

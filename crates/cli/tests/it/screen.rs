@@ -59,7 +59,7 @@ impl<'a> Screen<'a> {
         let mut command = Command::new("tmux");
         command.args(["-L", &self.socket, "-f", "/dev/null"]).args(arguments);
         let output = command.current_dir(&self.folder.0).stdin(Stdio::null()).output();
-        let output = output.expect("tmux, which `cargo xtask ci` installs");
+        let output = output.expect("tmux, which `cargo xtask test` installs");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }

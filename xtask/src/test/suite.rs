@@ -4,6 +4,7 @@
 //! more, by itself, and CI says so at its end; several that fail are no accident.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::num::NonZero;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
@@ -12,6 +13,12 @@ use crate::talk;
 
 /// So many may fail and run again.
 const AGAIN_MAX: usize = 3;
+
+/// The variable that says how many tests run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
+
+/// Tests at once for each core: most of them wait for sockets, processes and databases.
+const TESTS_PER_CORE: usize = 4;
 
 /// Runs all tests; the names of those that passed only when they ran again.
 pub(super) fn run() -> anyhow::Result<Vec<String>> {
@@ -64,6 +71,10 @@ impl Told {
 fn cargo_test(arguments: &[&str]) -> anyhow::Result<Told> {
     let mut command = Command::new(env!("CARGO"));
     command.args(["test", "--workspace", "--quiet"]).args(arguments).stdout(Stdio::piped());
+    if std::env::var_os(THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        command.env(THREADS, (TESTS_PER_CORE * cores).to_string());
+    }
     let mut child = command.spawn().context("cannot run cargo test")?;
     let Some(printed) = child.stdout.take() else { bail!("cargo test prints nothing") };
     let (mut told, mut screen) = (Told::default(), std::io::stdout());
