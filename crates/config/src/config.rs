@@ -379,6 +379,18 @@ impl Credential {
     }
 }
 
+impl Store {
+    /// Ten years.
+    pub(crate) const KEEP_DAYS_MAX: u32 = 3650;
+}
+
+impl DecisionLog {
+    /// 64 GiB: no editor opens it.
+    pub(crate) const ROTATE_MB_MAX: u32 = 65_536;
+    /// More files than anyone looks through.
+    pub(crate) const KEEP_MAX: u32 = 1000;
+}
+
 impl Health {
     /// Noticed within a minute, and no load to speak of.
     pub(crate) const EVERY: Duration = Duration::from_secs(30);

@@ -16,7 +16,7 @@ use faces::{RawAdmin, RawAlerts, RawCouncil, RawLog, RawProxy, RawService, RawSh
 pub(crate) use client::{AS_IT_IS, RawClient};
 pub(crate) use faces::RawAgent;
 pub(crate) use policy::{JitterWord, RawBreaker, RawJitter, RawPolicy, RawStep, RawStepTable, StepWord, trigger_help};
-pub(crate) use project::{RawMatch, RawProject, RawRule};
+pub(crate) use project::{PerMinute, RawMatch, RawProject, RawRule};
 pub(crate) use target::{RawEndpoint, RawModel};
 
 section! {
