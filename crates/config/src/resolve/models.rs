@@ -133,7 +133,7 @@ pub(super) fn ladders(
     ladders
 }
 
-/// Every chain: of models and of projects, under the boundary of every project's policy.
+/// Every chain: of models and projects, under the boundary of every project's policy, and the one of everybody.
 pub(super) fn chains(
     raw: &RawConfig,
     projects: &BTreeMap<String, Project>,
@@ -163,11 +163,14 @@ pub(super) fn chains(
             within_vendor(first, chain, &owner(project), &at, catalogued, report);
         }
     }
+    if let Some(chain) = &raw.chain {
+        check_chain(chain, &Path::of("chain"), catalogued, endpoints, report);
+    }
 }
 
-/// Every ladder under the boundary of every project's policy. Unlike a chain, a ladder belongs to everybody: where only
-/// some are strict, it is for the others, and cut short for these. Nobody could climb it where all are.
-pub(super) fn ladders_within_vendor(
+/// Ladders and everybody's chain under the boundary of every project's policy. Where only some are strict, they are for
+/// the others, and cut short for these. Nobody could walk them where all are.
+pub(super) fn shared_within_vendor(
     raw: &RawConfig,
     projects: &BTreeMap<String, Project>,
     catalogued: &Catalogued,
@@ -175,31 +178,34 @@ pub(super) fn ladders_within_vendor(
 ) {
     let is_strict = |project: &&Project| project.policy.vendor_boundary == VendorBoundary::Strict;
     let Some(strict) = projects.values().find(is_strict) else { return };
-    // A `default` that nobody wrote wants nothing: it does not make a ladder one for others.
+    // A `default` that nobody wrote wants nothing: it makes nothing one for others.
     let written =
         raw.projects.as_ref().is_some_and(|projects| projects.0.iter().any(|(name, _)| name == DEFAULT_PROJECT));
     let mut wanting = projects.values().filter(|project| written || project.name != DEFAULT_PROJECT);
     let some_are_open = wanting.any(|project| !is_strict(&project));
-    for (name, rungs) in raw.ladders.iter().flat_map(|ladders| &ladders.0) {
-        let Some((index, vendor, other)) = stranger(rungs, catalogued) else { continue };
-        let at = Path::of("ladders").key(name).index(index);
-        let what = format!("the ladder `{name}` goes from `{vendor}` to `{}`, made by `{other}`", rungs[index]);
+    let ladders = raw.ladders.iter().flat_map(|ladders| &ladders.0);
+    let ladders = ladders.map(|(name, rungs)| (format!("the ladder `{name}`"), Path::of("ladders").key(name), rungs));
+    let chain = raw.chain.iter().map(|chain| ("everybody's chain".to_owned(), Path::of("chain"), chain));
+    for (whole, at, models) in ladders.chain(chain) {
+        let Some((index, vendor, other)) = stranger(models, catalogued) else { continue };
+        let at = at.index(index);
+        let what = format!("{whole} goes from `{vendor}` to `{}`, made by `{other}`", models[index]);
         let open = format!("set vendor_boundary = \"open\" in {}", owner(strict));
         if some_are_open {
-            let what = format!("{what}: the project `{}` stays with one vendor and never climbs there", strict.name);
+            let what = format!("{what}: the project `{}` stays with one vendor and never goes there", strict.name);
             report.warn(&at, what, format!("leave it if that is meant; otherwise take it out, or {open}"));
         } else {
-            let what = format!("{what}: under a strict boundary nobody climbs there");
-            report.refuse(&at, what, format!("take it out or give it a ladder of its own, or {open}"));
+            let what = format!("{what}: under a strict boundary nobody goes there");
+            report.refuse(&at, what, format!("take it out, or {open}"));
         }
     }
 }
 
-/// The first rung of another vendor than the first of all: where it is, and both vendors.
-fn stranger<'c>(rungs: &[String], catalogued: &'c Catalogued) -> Option<(usize, &'c Arc<str>, &'c Arc<str>)> {
-    let vendor = catalogued.vendor(rungs.first()?)?;
-    rungs.iter().enumerate().find_map(|(index, rung)| {
-        let other = catalogued.vendor(rung).filter(|other| *other != vendor)?;
+/// The first model of another vendor than the first of all: where it is, and both vendors.
+fn stranger<'c>(models: &[String], catalogued: &'c Catalogued) -> Option<(usize, &'c Arc<str>, &'c Arc<str>)> {
+    let vendor = catalogued.vendor(models.first()?)?;
+    models.iter().enumerate().find_map(|(index, model)| {
+        let other = catalogued.vendor(model).filter(|other| *other != vendor)?;
         Some((index, vendor, other))
     })
 }

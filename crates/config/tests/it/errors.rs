@@ -247,6 +247,8 @@ fn chains_that_cannot_be_walked_are_refused() {
     refused("[ladders]\nx = [\"claude-haiku-4-5\"]\n", "the ladder `x` has nowhere to climb");
     refused("[ladders]\nx = [\"claude-haiku-4-5\", \"claude-haiku-4-5\"]\n", "`claude-haiku-4-5` appears twice");
     refused("[projects.default]\nchain = [\"nosuch\"]\n", "unknown model `nosuch`");
+    refused("chain = [\"nosuch\"]\n", "unknown model `nosuch`");
+    refused("chain = [\"gpt-5.2\", \"gpt-5.2\"]\n", "`gpt-5.2` appears twice");
 }
 
 #[test]
@@ -340,23 +342,27 @@ error: `gpt-5.2` is made by `openai` and `claude-sonnet-4-5` by `anthropic`: a c
 }
 
 #[test]
-fn a_ladder_that_nobody_may_climb_is_refused() {
+fn what_nobody_may_walk_to_its_end_is_refused() {
     let ladder = "[ladders]\nx = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\", \"gpt-5.2\"]\n";
     let acme = "[projects.acme]\npolicy = \"mine\"\n[policies.mine]\nvendor_boundary = \"strict\"\n";
     check(
         &format!("{acme}{ladder}"),
         "
-error: the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: under a strict boundary nobody climbs there
+error: the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: under a strict boundary nobody goes there
  --> steadfast.toml:6:47
   |
 6 | x = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\", \"gpt-5.2\"]
   |                                               ^^^^^^^^^
   = key: ladders.x[2]
-  = help: take it out or give it a ladder of its own, or set vendor_boundary = \"open\" in the policy `mine` of the project `acme`",
+  = help: take it out, or set vendor_boundary = \"open\" in the policy `mine` of the project `acme`",
     );
     refused(
         &format!("[policies.default]\nvendor_boundary = \"strict\"\n{ladder}"),
-        "the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: under a strict boundary nobody climbs there",
+        "the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: under a strict boundary nobody goes there",
+    );
+    refused(
+        &format!("chain = [\"claude-haiku-4-5\", \"gpt-5.2\"]\n{acme}"),
+        "everybody's chain goes from `anthropic` to `gpt-5.2`, made by `openai`: under a strict boundary nobody goes there",
     );
     accepted(ladder);
     accepted(&format!("{acme}[ladders]\nx = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\"]\n"));
@@ -365,7 +371,7 @@ error: the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: unde
     assert_eq!(
         loaded.warnings.to_string().trim(),
         "\
-warning: the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: the project `acme` stays with one vendor and never climbs there
+warning: the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: the project `acme` stays with one vendor and never goes there
  --> steadfast.toml:7:47
   |
 7 | x = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\", \"gpt-5.2\"]
