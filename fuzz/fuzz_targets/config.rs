@@ -2,21 +2,7 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use steadfast_config::{ConfigFile, Sources, load};
+#[path = "../any_config.rs"]
+mod any_config;
 
-fuzz_target!(|bytes: &[u8]| {
-    let no_secrets = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
-    let problems = match ConfigFile::from_bytes("steadfast.toml", bytes.to_vec()) {
-        Err(problems) => problems,
-        Ok(file) => {
-            let sources =
-                Sources { file: Some(file), environment: Vec::new(), settings: Vec::new(), read_secret: &no_secrets };
-            match load(sources) {
-                Err(problems) => problems,
-                Ok(loaded) => return drop(loaded.show()),
-            }
-        }
-    };
-    assert!(!problems.to_string().is_empty(), "refused without a word");
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| any_config::any_config(input.to_vec()));

@@ -30,6 +30,8 @@ pub struct Config {
     pub endpoints: Vec<Endpoint>,
     /// Every model that is listed, or named by a chain or ladder and known by name.
     pub catalogue: Catalogue,
+    /// The chain of models that have none, in projects that have none; empty where nobody wrote one.
+    pub chain: Vec<Arc<str>>,
     /// The ladders by name, in file order.
     pub ladders: Vec<(String, Vec<Arc<str>>)>,
     /// Every policy: the templates, and what the file makes of them.
@@ -295,8 +297,8 @@ impl Config {
     /// The way of a request for the model `name` that came in `dialect`.
     ///
     /// A model that is not listed goes under its own name to the endpoints of the client's own
-    /// dialect, in order. A project's chain stands in place of the model's own; entries that this
-    /// model cannot use (itself, another vendor under a strict boundary) are left out of it.
+    /// dialect, in order. A project's chain stands in place of the model's own, and everybody's chain where there
+    /// is neither; entries that this model cannot use (itself, another vendor under a strict boundary) are left out.
     pub fn route(&self, project: &Project, name: &str, dialect: Dialect) -> Route {
         let boundary = project.policy.vendor_boundary;
         let model = match self.catalogue.model(name) {
@@ -333,7 +335,8 @@ impl Config {
 
     fn chain_of(&self, project: &Project, model: &Model, boundary: VendorBoundary) -> Option<Vec<Arc<str>>> {
         let never = matches!(model.fallback.as_slice(), [only] if *only == model.name);
-        let chain = project.chain.as_ref().filter(|_| !never)?;
+        let everybodys = || model.fallback.is_empty().then_some(&self.chain);
+        let chain = project.chain.as_ref().or_else(everybodys).filter(|_| !never)?;
         let usable = |entry: &&Arc<str>| {
             let vendor = self.catalogue.model(entry).map(|model| &model.vendor);
             **entry != model.name && (boundary == VendorBoundary::Open || vendor == Some(&model.vendor))
@@ -377,6 +380,18 @@ impl Credential {
             Self::Client | Self::Missing { .. } => None,
         }
     }
+}
+
+impl Store {
+    /// Ten years.
+    pub(crate) const KEEP_DAYS_MAX: u32 = 3650;
+}
+
+impl DecisionLog {
+    /// 64 GiB: no editor opens it.
+    pub(crate) const ROTATE_MB_MAX: u32 = 65_536;
+    /// More files than anyone looks through.
+    pub(crate) const KEEP_MAX: u32 = 1000;
 }
 
 impl Health {

@@ -16,7 +16,7 @@ use faces::{RawAdmin, RawAlerts, RawCouncil, RawLog, RawProxy, RawService, RawSh
 pub(crate) use client::{AS_IT_IS, RawClient};
 pub(crate) use faces::RawAgent;
 pub(crate) use policy::{JitterWord, RawBreaker, RawJitter, RawPolicy, RawStep, RawStepTable, StepWord, trigger_help};
-pub(crate) use project::{RawMatch, RawProject, RawRule};
+pub(crate) use project::{PerMinute, RawMatch, RawProject, RawRule};
 pub(crate) use target::{RawEndpoint, RawModel};
 
 section! {
@@ -37,6 +37,9 @@ section! {
         /// Models by the name users ask for. Default: none; a model that is not listed goes to the
         /// endpoints of the client's own dialect under its own name.
         models: Named<RawModel>,
+        /// Where every request may fall back to, in order, where nothing nearer says: neither itself, nor its project,
+        /// nor its model. Default: none, so it can only be retried.
+        chain: Vec<String>,
         /// Models to escalate to, from the cheapest to the most capable, by a name of your choice.
         /// Default: none, so nothing escalates.
         ladders: Named<Vec<String>>,

@@ -208,34 +208,6 @@ impl Read for f64 {
     }
 }
 
-impl Read for u32 {
-    fn read(node: &Node, at: &Path, report: &Report<'_>) -> Option<Self> {
-        whole(node, at, report, 0, Self::MAX)
-    }
-}
-
-impl Read for u16 {
-    fn read(node: &Node, at: &Path, report: &Report<'_>) -> Option<Self> {
-        let number = whole(node, at, report, 0, u32::from(Self::MAX))?;
-        Self::try_from(number).ok()
-    }
-}
-
-/// A whole number within bounds.
-pub(crate) fn whole(node: &Node, at: &Path, report: &Report<'_>, min: u32, max: u32) -> Option<u32> {
-    let Value::Integer(number) = node.value else {
-        expected("a whole number", node, at, report);
-        return None;
-    };
-    let fits = u32::try_from(number).ok().filter(|number| (min..=max).contains(number));
-    if fits.is_none() {
-        let last = at.last_name();
-        let what = format!("`{last}` is {number} but must be between {min} and {max}");
-        report.refuse(at, what, "write a number in that range");
-    }
-    fits
-}
-
 /// One word of a fixed list.
 pub(crate) trait Words: Copy + 'static {
     /// What the words are: "dialect", "kind".

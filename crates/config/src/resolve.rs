@@ -38,6 +38,7 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
     let mut catalogued = models::resolve(raw, &endpoints, report);
     let ladders = models::ladders(raw, &mut catalogued, &endpoints, report);
     models::chains(raw, &projects, &mut catalogued, &endpoints, report);
+    models::shared_within_vendor(raw, &projects, &catalogued, report);
     let council = faces::council(raw, council_policy.as_ref(), &mut catalogued, &endpoints, report);
     let rungs = ladders.iter().map(|(_, rungs)| rungs.clone()).collect();
     let catalogue = Catalogue::new(catalogued.into_models(), rungs);
@@ -49,6 +50,7 @@ pub(crate) fn resolve(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -
         enabled: raw.enabled.unwrap_or(true),
         endpoints,
         catalogue,
+        chain: raw.chain.as_deref().map(shared).unwrap_or_default(),
         ladders,
         roots: policies.roots,
         policies: policies.by_name,

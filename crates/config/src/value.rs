@@ -1,6 +1,7 @@
 //! Values with a text form of their own: durations, money, counts, addresses, secrets.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -20,6 +21,11 @@ pub(crate) struct Wait(pub(crate) Duration);
 pub(crate) struct Usd {
     pub(crate) micros: u64,
 }
+
+/// A whole number with bounds. What is one but out of them is refused by whoever knows what to write instead; what is
+/// none is told the same bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Count<const MIN: u32, const MAX: u32>(pub(crate) u32);
 
 /// How often a step may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,26 +175,31 @@ impl Usd {
     const MAX: f64 = 1_000_000.0;
 }
 
+impl<const MIN: u32, const MAX: u32> Read for Count<MIN, MAX> {
+    fn read(node: &Node, at: &Path, report: &Report<'_>) -> Option<Self> {
+        count(node, at, report, MIN..=MAX, "write a number in that range").map(Self)
+    }
+}
+
 impl Read for Times {
     fn read(node: &Node, at: &Path, report: &Report<'_>) -> Option<Self> {
-        let last = at.last_name();
-        let max = limits::RETRIES;
         let help = "there is no endless retry: 3 is a good number";
-        match node.value {
-            Value::Integer(number) => {
-                if let Ok(count) = u32::try_from(number) {
-                    // Zero and too many are the core's to refuse: it knows the bounds.
-                    return Some(Self(count));
-                }
-                report.refuse(at, format!("`{last}` is {number} but must be between 1 and {max}"), help);
-            }
-            ref other => {
-                let what = format!("`{last}` must be a whole number between 1 and {max}, not {}", other.noun());
-                report.refuse(at, what, help);
-            }
-        }
-        None
+        count(node, at, report, 1..=limits::RETRIES, help).map(Self)
     }
+}
+
+/// A number that could be a count at all.
+fn count(node: &Node, at: &Path, report: &Report<'_>, bounds: RangeInclusive<u32>, help: &str) -> Option<u32> {
+    let (last, min, max) = (at.last_name(), bounds.start(), bounds.end());
+    let what = match node.value {
+        Value::Integer(number) => match u32::try_from(number) {
+            Ok(count) => return Some(count),
+            Err(_) => format!("`{last}` is {number} but must be between {min} and {max}"),
+        },
+        ref other => format!("`{last}` must be a whole number between {min} and {max}, not {}", other.noun()),
+    };
+    report.refuse(at, what, help);
+    None
 }
 
 impl Read for WebUrl {
@@ -282,6 +293,20 @@ inline_schema!(Usd, "usd", |_generator| json_schema!({
 inline_schema!(Times, "times", |_generator| json_schema!({
     "type": "integer", "minimum": 1, "maximum": limits::RETRIES,
 }));
+impl<const MIN: u32, const MAX: u32> JsonSchema for Count<MIN, MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("count_{MIN}_{MAX}").into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+    }
+}
+
 inline_schema!(WebUrl, "url", |_generator| json_schema!({ "type": "string", "pattern": "^https?://" }));
 inline_schema!(SecretRef, "secret", |generator| {
     let mut schema = SecretFields::json_schema(generator);

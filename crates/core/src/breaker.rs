@@ -527,6 +527,13 @@ impl Gate {
 }
 
 impl Settings {
+    /// More failures in a row never trip a breaker, as far as anybody who waits can tell.
+    pub const FAILURES_MAX: u32 = 1000;
+    /// A million outcomes in a window: above that the ratio would never count.
+    pub const FLOOR_MAX: u32 = 1_000_000;
+    /// More probes at once are traffic.
+    pub const PROBES_MAX: u32 = 100;
+
     /// Everything that cannot be: field, what is wrong, and the fix.
     pub(crate) fn problems(&self) -> Vec<(&'static str, String, &'static str)> {
         let mut problems = Vec::new();
@@ -536,7 +543,15 @@ impl Settings {
             }
         };
         let day = Duration::from_secs(24 * 60 * 60);
-        refuse(!(1..=1000).contains(&self.failures), "failures", "must be between 1 and 1000", "5 failures in a row");
+        for (field, count, max, fix) in [
+            ("failures", self.failures, Self::FAILURES_MAX, "5 failures in a row"),
+            ("floor", self.floor, Self::FLOOR_MAX, "20 outcomes before the ratio counts"),
+            ("probes", self.probes, Self::PROBES_MAX, "one probe at a time"),
+            ("successes", self.successes, Self::PROBES_MAX, "1 closes at once"),
+        ] {
+            let what = format!("is {count} but must be between 1 and {max}");
+            refuse(!(1..=max).contains(&count), field, &what, fix);
+        }
         refuse(!(0.01..=1.0).contains(&self.ratio), "ratio", "must be between 0.01 and 1", "0.5 trips at half");
         refuse(
             self.window < Duration::from_secs(1) || self.window > day,
@@ -544,7 +559,6 @@ impl Settings {
             "must be between 1s and 24h",
             "\"2m\" looks back further than most calls last",
         );
-        refuse(self.floor == 0, "floor", "must be at least 1", "20 outcomes before the ratio counts");
         refuse(self.cooldown.is_zero() || self.cooldown > day, "cooldown", "must be above zero, up to 24h", "\"30s\"");
         refuse(
             self.cooldown_max < self.cooldown || self.cooldown_max > day,
@@ -552,8 +566,6 @@ impl Settings {
             "must be between `cooldown` and 24h",
             "\"5m\"",
         );
-        refuse(!(1..=100).contains(&self.probes), "probes", "must be between 1 and 100", "one probe at a time");
-        refuse(!(1..=100).contains(&self.successes), "successes", "must be between 1 and 100", "1 closes at once");
         refuse(self.lease.is_zero() || self.lease > day, "lease", "must be above zero, up to 24h", "\"60s\"");
         problems
     }

@@ -3,6 +3,9 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
@@ -23,7 +26,7 @@ use crate::cli::SourceArgs;
 /// What failed, and under which policy to look at it.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
-    /// The error, as it was printed; without it, standard input is read
+    /// The error, as it was printed; without it, or with '-', standard input is read
     text: Vec<String>,
 
     /// The HTTP status of the response
@@ -86,6 +89,10 @@ enum FaceArg {
 /// More is never read: the classifier looks at the ends of a body, not at its gigabytes.
 const STDIN_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// How long standard input may be silent where there is something to explain without it. A command that fails at the
+/// other end of a pipe mostly says something sooner; programs that leave a pipe open and write nothing would wait for ever.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+
 pub(crate) fn run(args: &ExplainArgs, sources: &SourceArgs) -> anyhow::Result<ExitCode> {
     let Some(loaded) = load_or_refuse(sources) else { return Ok(ExitCode::FAILURE) };
     let policy = policy_named(&loaded.config, args.policy.as_deref())?;
@@ -93,8 +100,12 @@ pub(crate) fn run(args: &ExplainArgs, sources: &SourceArgs) -> anyhow::Result<Ex
     if args.jsonl {
         return explain_lines(&classifier, &policy);
     }
-    let text = if args.text.is_empty() { read_text()? } else { args.text.join(" ") };
     let flags_say_enough = args.status.is_some() || args.exit.is_some() || args.signal.is_some();
+    let text = match args.text.as_slice() {
+        [] => piped_text(flags_say_enough)?,
+        [dash] if dash == "-" => text_that_was_asked_for()?,
+        words => words.join(" "),
+    };
     if text.trim().is_empty() && !flags_say_enough {
         bail!("nothing to explain: give the error as an argument, pipe it in, or say --status 429");
     }
@@ -223,7 +234,7 @@ fn whole(failure: &Failure, policy: &Policy, preview: &Preview) -> Value {
     })
 }
 
-fn wait_words(wait: std::time::Duration, jitter: Jitter) -> String {
+fn wait_words(wait: Duration, jitter: Jitter) -> String {
     let words = Words(wait);
     match jitter {
         _ if wait.is_zero() => String::new(),
@@ -234,12 +245,43 @@ fn wait_words(wait: std::time::Duration, jitter: Jitter) -> String {
     }
 }
 
-/// The error from standard input; nothing where a person sits there and types flags only.
+/// The error from standard input; nothing where a person sits there and types flags only, or where nobody writes and
+/// the flags say enough.
+fn piped_text(flags_say_enough: bool) -> anyhow::Result<String> {
+    if io::stdin().is_terminal() {
+        return Ok(String::new());
+    }
+    if flags_say_enough && !begins_within(SILENCE_MAX) {
+        let silence = Words(SILENCE_MAX);
+        talk(&format!("nothing came on standard input for {silence}: explained without it; '-' waits until it ends"));
+        return Ok(String::new());
+    }
+    read_text()
+}
+
+/// The error from standard input, however long it takes.
+fn text_that_was_asked_for() -> anyhow::Result<String> {
+    if io::stdin().is_terminal() {
+        talk("reading the error from standard input; Ctrl-D ends it");
+    }
+    read_text()
+}
+
+/// Whether standard input has something to say, or ends, in this time. The thread that waits for it otherwise ends
+/// with the process.
+fn begins_within(patience: Duration) -> bool {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        // What came stays in the buffer, for whoever reads next; an error comes again there.
+        _ = io::stdin().lock().fill_buf();
+        _ = sender.send(());
+    });
+    receiver.recv_timeout(patience).is_ok()
+}
+
 fn read_text() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    if !io::stdin().is_terminal() {
-        io::stdin().lock().take(STDIN_BYTES_MAX).read_to_end(&mut bytes).context("cannot read standard input")?;
-    }
+    io::stdin().lock().take(STDIN_BYTES_MAX).read_to_end(&mut bytes).context("cannot read standard input")?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -261,7 +303,7 @@ fn header(written: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-fn millis(duration: std::time::Duration) -> u64 {
+fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -85,6 +85,30 @@ fn the_users_own_rules_come_first() {
 }
 
 #[test]
+fn a_status_is_explained_though_standard_input_stays_open_and_silent() {
+    let folder = Folder::new();
+    let alone = folder.run(&["explain", "--status", "429"]);
+    let told = folder.run_beside_an_open_pipe(&["explain", "--status", "429"]);
+    let note = "nothing came on standard input for 10s: explained without it; '-' waits until it ends\n";
+    told.assert(0, &alone.stdout, note);
+    assert!(alone.stdout.starts_with("rate_limit ") && alone.stderr.is_empty(), "{alone:?}");
+    let with_a_text = folder.run_beside_an_open_pipe(&["explain", "--status", "429", "slow down"]);
+    assert_eq!((with_a_text.code, with_a_text.stderr.as_str()), (0, ""), "nobody asked standard input");
+}
+
+#[test]
+fn what_a_command_prints_is_read_beside_its_status() {
+    let folder = Folder::new();
+    for arguments in
+        [&["explain", "--status", "500"] as &[&str], &["explain", "--status", "500", "-"], &["explain", "-"]]
+    {
+        let told = folder.pipe(OVERLOADED, arguments);
+        assert_eq!((told.code, told.stderr.as_str()), (0, ""), "{arguments:?}");
+        assert!(told.stdout.starts_with("overloaded "), "{arguments:?}: {}", told.stdout);
+    }
+}
+
+#[test]
 fn nothing_to_explain_is_an_error_that_helps() {
     for arguments in [&["explain"] as &[&str], &["explain", ""], &["explain", " ", "\n"]] {
         let told = Folder::new().run(arguments);

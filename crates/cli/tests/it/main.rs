@@ -25,7 +25,7 @@ mod why;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder of its own for one test, gone afterwards.
@@ -61,18 +61,27 @@ impl Folder {
     }
 
     fn command(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Transcript {
+        let mut child = self.prepared(arguments, environment).spawn().unwrap();
+        // A command that reads nothing may be gone before it is told anything.
+        _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        Transcript::of(child)
+    }
+
+    fn prepared(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
         command.args(arguments).current_dir(&self.0).env_clear().envs(environment.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        // A command that reads nothing may be gone before it is told anything.
-        _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let output = child.wait_with_output().unwrap();
-        Transcript {
-            code: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        command
+    }
+
+    /// Runs `steadfast` in this folder with a standard input that stays open and says nothing, as programs leave it to
+    /// those they start.
+    fn run_beside_an_open_pipe(&self, arguments: &[&str]) -> Transcript {
+        let mut child = self.prepared(arguments, &[]).spawn().unwrap();
+        let left_open = child.stdin.take();
+        let told = Transcript::of(child);
+        drop(left_open);
+        told
     }
 
     fn run(&self, arguments: &[&str]) -> Transcript {
@@ -95,6 +104,16 @@ struct Transcript {
 }
 
 impl Transcript {
+    /// What a command says until it ends.
+    fn of(child: Child) -> Self {
+        let output = child.wait_with_output().unwrap();
+        Self {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     #[track_caller]
     fn assert(&self, code: i32, stdout: &str, stderr: &str) {
         let expected = Self { code, stdout: stdout.to_owned(), stderr: stderr.to_owned() };

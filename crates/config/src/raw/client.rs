@@ -9,7 +9,7 @@ use crate::clients::Heartbeat;
 use crate::node::{Node, Path, Value};
 use crate::problem::Report;
 use crate::read::{Named, Read, Word, Words, section};
-use crate::value::{Wait, inline_schema};
+use crate::value::{Count, Wait, inline_schema};
 
 section! {
     /// A program that calls: how it is recognised, and how it is told things. Those that Steadfast
@@ -51,7 +51,7 @@ section! {
     /// How a final failure is told.
     RawToldTable {
         /// The status in place of the true one.
-        status: u16,
+        status: ToldStatus,
         /// The kind in place of the true one.
         kind: Word<FailureKind>,
     }
@@ -64,9 +64,12 @@ pub(crate) struct RawFinals(pub(crate) Vec<(String, RawTold)>);
 /// How one is told.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RawTold {
-    pub(crate) status: Option<u16>,
+    pub(crate) status: Option<ToldStatus>,
     pub(crate) kind: Option<FailureKind>,
 }
+
+/// A failure's status.
+pub(crate) type ToldStatus = Count<400, 599>;
 
 /// The word for a failure that is told as it is.
 pub(crate) const AS_IT_IS: &str = "as_it_is";
@@ -80,7 +83,7 @@ impl Read for RawFinals {
 impl Read for RawTold {
     fn read(node: &Node, at: &Path, report: &Report<'_>) -> Option<Self> {
         match &node.value {
-            Value::Integer(_) => Some(Self { status: Some(u16::read(node, at, report)?), kind: None }),
+            Value::Integer(_) => Some(Self { status: Some(ToldStatus::read(node, at, report)?), kind: None }),
             Value::Text(word) if word == AS_IT_IS => Some(Self::default()),
             Value::Table(_) => {
                 let table = RawToldTable::read(node, at, report)?;

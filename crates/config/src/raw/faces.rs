@@ -1,8 +1,9 @@
 //! The tables of the supervisor, the council and the surroundings as they are written.
 
 use crate::agents::AgentOutput;
+use crate::config::{DecisionLog, Store};
 use crate::read::{Named, Word, Words, section};
-use crate::value::{SecretRef, TextOrRef, Wait, WebUrl};
+use crate::value::{Count, SecretRef, TextOrRef, Wait, WebUrl};
 
 section! {
     /// How the supervisor starts an agent. `claude`, `codex`, `gemini`, `opencode` and `openclaw` are known and are
@@ -100,7 +101,7 @@ section! {
         /// user's folder for state, beside the decision log.
         url: TextOrRef,
         /// For how many days requests, sums, alerts and sessions are kept. Default 30.
-        keep_days: u32,
+        keep_days: Count<1, { Store::KEEP_DAYS_MAX }>,
         /// Whether requests are kept at all. Default `true`; `false` keeps what people make (policies, projects,
         /// keys) and tasks alone, and the analytics stay empty.
         requests: bool,
@@ -134,9 +135,9 @@ section! {
         /// Its path. Needed.
         path: String,
         /// A new file is begun at this size in MiB. Default 64: opens in any editor.
-        rotate_mb: u32,
+        rotate_mb: Count<1, { DecisionLog::ROTATE_MB_MAX }>,
         /// How many old files are kept. Default 8: half a GiB in all.
-        keep: u32,
+        keep: Count<0, { DecisionLog::KEEP_MAX }>,
     }
 }
 

@@ -4,14 +4,15 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use steadfast_core::FailureKind;
+use steadfast_core::breaker::Settings;
 use steadfast_core::kind::Category;
-use steadfast_core::policy::{StreamMode, VendorBoundary};
+use steadfast_core::policy::{StreamMode, VendorBoundary, limits};
 
 use crate::node::{Node, Path, Value};
 use crate::problem::Report;
 use crate::read::{Named, Read, Word, Words, section};
 use crate::suggest;
-use crate::value::{Times, Wait, inline_schema};
+use crate::value::{Count, Times, Wait, inline_schema};
 
 section! {
     /// For each kind of failure the steps to take, and the limits around them. Whatever is absent
@@ -32,7 +33,7 @@ section! {
         deadline: Wait,
         /// How many attempts one request may make over all targets. `default` has 8: seven turn 30 %
         /// random failures into two in ten thousand.
-        attempts_max: u32,
+        attempts_max: Count<1, { limits::ATTEMPTS }>,
         /// How many retries one session may use. `default` has `{ max = 30, warn = 20 }`.
         session_retries: RawSessionRetries,
         /// Retries per endpoint as a share of its traffic. `default` has 0.2: an outage is multiplied by
@@ -69,9 +70,9 @@ section! {
     /// The retries one session may use, over all its requests.
     RawSessionRetries {
         /// No retry beyond this many.
-        max: u32,
+        max: Count<0, { limits::SESSION_RETRIES }>,
         /// A warning is due from this many on. Default: the parent's, or two thirds of `max` where that is less.
-        warn: u32,
+        warn: Count<0, { limits::SESSION_RETRIES }>,
     }
 }
 
@@ -79,7 +80,7 @@ section! {
     /// When an endpoint's breaker trips and how it comes back.
     RawBreaker {
         /// Failures in a row that trip it. 5: fewer happen by chance.
-        failures: u32,
+        failures: Count<1, { Settings::FAILURES_MAX }>,
         /// Ask for longer runs under heavy traffic, where five in a row happen by chance.
         adaptive: bool,
         /// The share of bad outcomes in the window that trips it. 0.5.
@@ -87,16 +88,16 @@ section! {
         /// How far back the ratio looks. `"2m"`: longer than most calls last.
         window: Wait,
         /// Outcomes in the window below which the ratio says nothing. 20.
-        floor: u32,
+        floor: Count<1, { Settings::FLOOR_MAX }>,
         /// How long it stays open at first. `default` has `"10s"`, `hardened` `"5m"`.
         cooldown: Wait,
         /// How long it stays open at most; each failed probe doubles the time. Default: the parent's, or
         /// `cooldown` where that is longer.
         cooldown_max: Wait,
         /// Probes in flight while half-open. 1.
-        probes: u32,
+        probes: Count<1, { Settings::PROBES_MAX }>,
         /// Successful probes that close it. 1.
-        successes: u32,
+        successes: Count<1, { Settings::PROBES_MAX }>,
         /// How long a probe may take before its place is given away. `"60s"`.
         lease: Wait,
         /// Rate limits and overload count as failures in a row, not only in the ratio. `hardened` has `true`.
@@ -125,7 +126,7 @@ section! {
         /// Off until a person switches it on: it costs money.
         auto: bool,
         /// How many retries on one model come first. 3.
-        after_retries: u32,
+        after_retries: Count<0, { limits::RETRIES }>,
     }
 }
 

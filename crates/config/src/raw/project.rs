@@ -3,7 +3,10 @@
 use steadfast_core::FailureKind;
 
 use crate::read::{Word, section};
-use crate::value::{SecretRef, Usd, Wait};
+use crate::value::{Count, SecretRef, Usd, Wait};
+
+/// Requests per minute.
+pub(crate) type PerMinute = Count<1, { u32::MAX }>;
 
 section! {
     /// What owns policies, budgets and sessions.
@@ -42,10 +45,10 @@ section! {
     /// Requests, refused before the call when there are too many: never more in any sixty seconds.
     RawRate {
         /// Requests per minute of the whole project. Default: no limit.
-        requests_per_minute: u32,
+        requests_per_minute: PerMinute,
         /// Requests per minute of each agent in it: by the agent's name where the client sends one, else by
         /// its session. Default: no limit.
-        per_agent: u32,
+        per_agent: PerMinute,
     }
 }
 
@@ -67,7 +70,7 @@ section! {
     /// Conditions on a failure. At least one.
     RawMatch {
         /// The HTTP status.
-        status: u16,
+        status: Count<100, 599>,
         /// Text that the body contains, whatever its case.
         body: String,
         /// A regular expression over the body.

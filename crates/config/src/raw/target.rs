@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::project::PerMinute;
 use crate::config::Dialect;
 use crate::node::{Node, Path, Value};
 use crate::problem::Report;
 use crate::read::{Named, Read, Word, Words, section};
-use crate::value::{SecretRef, TextOrRef, Usd, Wait, WebUrl, inline_schema};
+use crate::value::{Count, SecretRef, TextOrRef, Usd, Wait, WebUrl, inline_schema};
 
 section! {
     /// A base URL plus a credential at which models are served. Breakers and health belong to it.
@@ -51,7 +52,7 @@ section! {
     /// Attempts, sent elsewhere or waited for before the call when there are too many.
     RawEndpointRate {
         /// Attempts per minute, of all projects together: never more in any sixty seconds. Default: no limit.
-        requests_per_minute: u32,
+        requests_per_minute: PerMinute,
         /// Whether what the provider says about its own limits counts too (`x-ratelimit-remaining-*`,
         /// `anthropic-ratelimit-*-remaining` and their resets). Default `true`; `false` for one that says it wrongly.
         learn: bool,
@@ -72,7 +73,7 @@ section! {
         /// where the project has a chain.
         fallback: Vec<String>,
         /// How many tokens it holds. Default: the built-in table; unknown means unchecked.
-        context_window: u32,
+        context_window: Count<1, { u32::MAX }>,
         /// USD per million tokens. Default: the built-in table; unknown means no cost estimate, never zero.
         price: RawPrice,
         /// Whether it calls tools. Default `true`: a wrong `false` would lose a healthy target.

@@ -58,10 +58,11 @@ fn client(raw: &RawClient, mut client: Client, at: &Path, report: &Report<'_>) -
                 report.refuse_key(&at, format!("`{written}` always passes untouched"), help);
             }
             Ok(trigger) => {
-                if told.status.is_some_and(|status| !(400..600).contains(&status)) {
+                if told.status.is_some_and(|status| !(400..600).contains(&status.0)) {
                     report.refuse(&at, "a failure's status is between 400 and 599", "400 is a plain refusal");
                 }
-                client.finals.insert(trigger, Told { status: told.status, kind: told.kind });
+                let status = told.status.and_then(|status| u16::try_from(status.0).ok());
+                client.finals.insert(trigger, Told { status, kind: told.kind });
             }
             Err(_) => report.refuse_key(&at, format!("unknown kind `{written}`"), trigger_help(written)),
         }

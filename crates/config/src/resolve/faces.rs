@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use steadfast_core::policy::Policy;
 
-use super::models::{Catalogued, member_chain};
+use super::models::{self, Catalogued, member_chain};
 use super::policies::Policies;
 use super::tasks::check_command;
 use super::{Vault, missing};
@@ -90,8 +90,8 @@ pub(super) fn council(
         if catalogued.admit(model, endpoints, &place, report) {
             let chain = described.and_then(|member| member.fallback.as_deref());
             let own_at = described_at.key("fallback");
-            for (index, entry) in chain.into_iter().flatten().enumerate() {
-                catalogued.admit(entry, endpoints, &own_at.index(index), report);
+            if let Some(chain) = chain {
+                models::check_own_chain(model, chain, &own_at, catalogued, endpoints, report);
             }
             if let Some(policy) = policy {
                 member_chain(model, chain.map(|chain| (chain, &own_at)), policy, catalogued, report);
@@ -193,10 +193,11 @@ pub(super) fn proxy(raw: &RawConfig, report: &Report<'_>, vault: &Vault<'_>) -> 
 
 pub(super) fn keep_days(raw: &RawConfig, report: &Report<'_>) -> u32 {
     const KEEP_DAYS: u32 = 30;
-    let days = raw.store.as_ref().and_then(|store| store.keep_days).unwrap_or(KEEP_DAYS);
-    if !(1..=3650).contains(&days) {
+    let days = raw.store.as_ref().and_then(|store| store.keep_days).map_or(KEEP_DAYS, |count| count.0);
+    if !(1..=Store::KEEP_DAYS_MAX).contains(&days) {
         let at = Path::of("store").key("keep_days");
-        report.refuse(&at, "`keep_days` must be between 1 and 3650", "30");
+        let what = format!("`keep_days` is {days} but must be between 1 and {}", Store::KEEP_DAYS_MAX);
+        report.refuse(&at, what, "30 keeps a month");
     }
     days
 }
@@ -242,13 +243,15 @@ pub(super) fn decision_log(raw: &RawConfig, report: &Report<'_>) -> Option<Decis
     const KEEP: u32 = 8;
     let raw = raw.log.as_ref()?.decisions.as_ref()?;
     let at = Path::of("log").key("decisions");
-    let rotate_mb = raw.rotate_mb.unwrap_or(ROTATE_MB);
-    if !(1..=65_536).contains(&rotate_mb) {
-        report.refuse(&at.key("rotate_mb"), "`rotate_mb` must be between 1 and 65536", "64");
+    let rotate_mb = raw.rotate_mb.map_or(ROTATE_MB, |count| count.0);
+    if !(1..=DecisionLog::ROTATE_MB_MAX).contains(&rotate_mb) {
+        let what = format!("`rotate_mb` is {rotate_mb} but must be between 1 and {}", DecisionLog::ROTATE_MB_MAX);
+        report.refuse(&at.key("rotate_mb"), what, "64 opens in any editor");
     }
-    let keep = raw.keep.unwrap_or(KEEP);
-    if keep > 1000 {
-        report.refuse(&at.key("keep"), "`keep` may be at most 1000", "8");
+    let keep = raw.keep.map_or(KEEP, |count| count.0);
+    if keep > DecisionLog::KEEP_MAX {
+        let what = format!("`keep` is {keep} but may be at most {}", DecisionLog::KEEP_MAX);
+        report.refuse(&at.key("keep"), what, "8 files of 64 MiB are half a GiB");
     }
     match &raw.path {
         Some(path) if !path.trim().is_empty() => {

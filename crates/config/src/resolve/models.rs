@@ -11,7 +11,7 @@ use steadfast_core::policy::{Policy, VendorBoundary};
 use steadfast_core::route::{Abilities, EndpointId, Model, Route, Served};
 
 use super::{missing, shared};
-use crate::config::{Endpoint, Project};
+use crate::config::{DEFAULT_PROJECT, Endpoint, Project};
 use crate::models;
 use crate::node::{Key, Path};
 use crate::problem::Report;
@@ -92,7 +92,7 @@ pub(super) fn resolve(raw: &RawConfig, endpoints: &[Endpoint], report: &Report<'
             let help = "endpoints = [\"…\"] with the name of an endpoint";
             report.refuse(&at, format!("no endpoint serves `{name}`"), help);
         }
-        if raw.context_window == Some(0) {
+        if raw.context_window.is_some_and(|tokens| tokens.0 == 0) {
             report.refuse(&at.key("context_window"), "`context_window` is 0", "leave it out where it is unknown");
         }
         let price = price(raw, &at, report);
@@ -133,7 +133,7 @@ pub(super) fn ladders(
     ladders
 }
 
-/// Every chain: of models and of projects, under the boundary of every project's policy.
+/// Every chain: of models and projects, under the boundary of every project's policy, and the one of everybody.
 pub(super) fn chains(
     raw: &RawConfig,
     projects: &BTreeMap<String, Project>,
@@ -145,15 +145,7 @@ pub(super) fn chains(
     for (name, raw) in raw.models.iter().flat_map(|models| &models.0) {
         let Some(chain) = &raw.fallback else { continue };
         let at = Path::of("models").key(name).key("fallback");
-        let never = matches!(chain.as_slice(), [only] if only == name);
-        if !never {
-            let itself = chain.iter().position(|entry| entry == name);
-            if let Some(index) = itself {
-                let help = format!("take it out; alone, [\"{name}\"] would mean never to fall back");
-                report.refuse(&at.index(index), format!("`{name}` falls back to itself"), help);
-            }
-            check_chain(chain, &at, catalogued, endpoints, report);
-        }
+        check_own_chain(name, chain, &at, catalogued, endpoints, report);
         if let Some(project) = strict {
             within_vendor(name, chain, &owner(project), &at, catalogued, report);
         }
@@ -171,7 +163,70 @@ pub(super) fn chains(
             within_vendor(first, chain, &owner(project), &at, catalogued, report);
         }
     }
-    warn_mutual(raw, report);
+    if let Some(chain) = &raw.chain {
+        check_chain(chain, &Path::of("chain"), catalogued, endpoints, report);
+    }
+}
+
+/// Ladders and everybody's chain under the boundary of every project's policy. Where only some are strict, they are for
+/// the others, and cut short for these. Nobody could walk them where all are.
+pub(super) fn shared_within_vendor(
+    raw: &RawConfig,
+    projects: &BTreeMap<String, Project>,
+    catalogued: &Catalogued,
+    report: &Report<'_>,
+) {
+    let is_strict = |project: &&Project| project.policy.vendor_boundary == VendorBoundary::Strict;
+    let Some(strict) = projects.values().find(is_strict) else { return };
+    // A `default` that nobody wrote wants nothing: it makes nothing one for others.
+    let written =
+        raw.projects.as_ref().is_some_and(|projects| projects.0.iter().any(|(name, _)| name == DEFAULT_PROJECT));
+    let mut wanting = projects.values().filter(|project| written || project.name != DEFAULT_PROJECT);
+    let some_are_open = wanting.any(|project| !is_strict(&project));
+    let ladders = raw.ladders.iter().flat_map(|ladders| &ladders.0);
+    let ladders = ladders.map(|(name, rungs)| (format!("the ladder `{name}`"), Path::of("ladders").key(name), rungs));
+    let chain = raw.chain.iter().map(|chain| ("everybody's chain".to_owned(), Path::of("chain"), chain));
+    for (whole, at, models) in ladders.chain(chain) {
+        let Some((index, vendor, other)) = stranger(models, catalogued) else { continue };
+        let at = at.index(index);
+        let what = format!("{whole} goes from `{vendor}` to `{}`, made by `{other}`", models[index]);
+        let open = format!("set vendor_boundary = \"open\" in {}", owner(strict));
+        if some_are_open {
+            let what = format!("{what}: the project `{}` stays with one vendor and never goes there", strict.name);
+            report.warn(&at, what, format!("leave it if that is meant; otherwise take it out, or {open}"));
+        } else {
+            let what = format!("{what}: under a strict boundary nobody goes there");
+            report.refuse(&at, what, format!("take it out, or {open}"));
+        }
+    }
+}
+
+/// The first model of another vendor than the first of all: where it is, and both vendors.
+fn stranger<'c>(models: &[String], catalogued: &'c Catalogued) -> Option<(usize, &'c Arc<str>, &'c Arc<str>)> {
+    let vendor = catalogued.vendor(models.first()?)?;
+    models.iter().enumerate().find_map(|(index, model)| {
+        let other = catalogued.vendor(model).filter(|other| *other != vendor)?;
+        Some((index, vendor, other))
+    })
+}
+
+/// Reports what is wrong with the chain of one model, whoever its vendor. Its own name alone means never.
+pub(super) fn check_own_chain(
+    model: &str,
+    chain: &[String],
+    at: &Path,
+    catalogued: &mut Catalogued,
+    endpoints: &[Endpoint],
+    report: &Report<'_>,
+) {
+    if matches!(chain, [only] if only == model) {
+        return;
+    }
+    if let Some(index) = chain.iter().position(|entry| entry == model) {
+        let help = format!("take it out; alone, [\"{model}\"] would mean never to fall back");
+        report.refuse(&at.index(index), format!("`{model}` falls back to itself"), help);
+    }
+    check_chain(chain, at, catalogued, endpoints, report);
 }
 
 /// Reports what is wrong with a chain whoever its vendor.
@@ -234,28 +289,6 @@ fn within_vendor(model: &str, chain: &[String], owner: &str, at: &Path, catalogu
     }
 }
 
-/// Two models that name each other look like a circle. They are none: a request visits each model once.
-fn warn_mutual(raw: &RawConfig, report: &Report<'_>) {
-    let chains: HashMap<&str, &[String]> = raw
-        .models
-        .iter()
-        .flat_map(|models| &models.0)
-        .filter_map(|(name, raw)| Some((name.as_str(), raw.fallback.as_deref()?)))
-        .collect();
-    let mut seen = HashSet::new();
-    for (name, _) in raw.models.iter().flat_map(|models| &models.0) {
-        seen.insert(name.as_str());
-        for (index, entry) in chains.get(name.as_str()).into_iter().flat_map(|chain| chain.iter()).enumerate() {
-            let back = chains.get(entry.as_str()).is_some_and(|chain| chain.contains(name));
-            if back && entry != name && seen.contains(entry.as_str()) {
-                let at = Path::of("models").key(name).key("fallback").index(index);
-                let what = format!("`{name}` and `{entry}` fall back to each other");
-                report.warn(&at, what, "each request still visits a model once; leave one out if that was not meant");
-            }
-        }
-    }
-}
-
 /// The endpoints a model names, without the unknown ones.
 fn served(name: &str, raw: &RawModel, endpoints: &[Endpoint], at: &Path, report: &Report<'_>) -> Vec<Served> {
     let mut served: Vec<Served> = Vec::new();
@@ -314,7 +347,7 @@ fn build(name: &str, vendor: &str, endpoints: Vec<Served>, raw: &RawModel, price
         vendor: vendor.into(),
         endpoints,
         fallback: Vec::new(),
-        context_window: raw.context_window.or_else(|| models::context_window(vendor, name)),
+        context_window: raw.context_window.map(|tokens| tokens.0).or_else(|| models::context_window(vendor, name)),
         abilities: Abilities {
             tools: raw.tools.unwrap_or(true),
             images: raw.images.unwrap_or(true),

@@ -110,9 +110,7 @@ fn ordered<'a>(raw: &'a RawConfig, written: &HashMap<&'a str, &'a RawPolicy>, re
             let at = Path::of("policies").key(name).key("extends");
             if !passed.insert(name) {
                 let start = way.iter().position(|known| *known == name).unwrap_or(0);
-                let circle = way[start..].iter().chain([&name]).map(|name| format!("`{name}`")).collect::<Vec<_>>();
-                let help = "let one of them extend a template, such as \"default\"";
-                report.refuse(&at, format!("policies extend each other in a circle: {}", circle.join(" -> ")), help);
+                refuse_circle(&way[start..], written, report);
                 break;
             }
             way.push(name);
@@ -140,6 +138,17 @@ fn ordered<'a>(raw: &'a RawConfig, written: &HashMap<&'a str, &'a RawPolicy>, re
     order
 }
 
+/// Policies that extend each other, at the first of them that says so: one that says nothing extends `default`, which
+/// is no line to point at.
+fn refuse_circle(circle: &[&str], written: &HashMap<&str, &RawPolicy>, report: &Report<'_>) {
+    let says_so = circle.iter().find(|name| written.get(*name).is_some_and(|raw| raw.extends.is_some()));
+    let Some(name) = says_so.or(circle.first()) else { return };
+    let names: Vec<String> = circle.iter().chain(circle.first()).map(|name| format!("`{name}`")).collect();
+    let what = format!("policies extend each other in a circle: {}", names.join(" -> "));
+    let help = "let one of them extend a template, such as \"hardened\", or its own name where it is called like one";
+    report.refuse(&Path::of("policies").key(name).key("extends"), what, help);
+}
+
 /// The parent with what was written laid over it.
 fn apply(name: &str, raw: &RawPolicy, parent: &Policy, report: &Report<'_>) -> Policy {
     let at = Path::of("policies").key(name);
@@ -148,7 +157,7 @@ fn apply(name: &str, raw: &RawPolicy, parent: &Policy, report: &Report<'_>) -> P
         vendor_boundary: raw.vendor_boundary.map_or(parent.vendor_boundary, |word| word.0),
         stream: raw.stream.map_or(parent.stream, |word| word.0),
         deadline: raw.deadline.map_or(parent.deadline, |wait| wait.0),
-        attempts_max: raw.attempts_max.unwrap_or(parent.attempts_max),
+        attempts_max: raw.attempts_max.map_or(parent.attempts_max, |count| count.0),
         session_retries: session_retries(raw, parent),
         retry_share: raw.retry_share.unwrap_or(parent.retry_share),
         fallback_share: raw.fallback_share.unwrap_or(parent.fallback_share),
@@ -178,19 +187,17 @@ fn apply(name: &str, raw: &RawPolicy, parent: &Policy, report: &Report<'_>) -> P
 /// A smaller `max` alone brings the warning down with it.
 fn session_retries(raw: &RawPolicy, parent: &Policy) -> SessionRetries {
     let Some(raw) = &raw.session_retries else { return parent.session_retries };
-    let max = raw.max.unwrap_or(parent.session_retries.max);
-    let warn = raw.warn.unwrap_or_else(|| {
-        let inherited = parent.session_retries.warn;
-        if inherited <= max { inherited } else { max / 3 * 2 }
-    });
-    SessionRetries { max, warn }
+    let max = raw.max.map_or(parent.session_retries.max, |count| count.0);
+    let inherited = parent.session_retries.warn;
+    let otherwise = if inherited <= max { inherited } else { max / 3 * 2 };
+    SessionRetries { max, warn: raw.warn.map_or(otherwise, |count| count.0) }
 }
 
 fn escalate(raw: &RawPolicy, parent: &Policy) -> Escalate {
     let Some(raw) = &raw.escalate else { return parent.escalate };
     Escalate {
         auto: raw.auto.unwrap_or(parent.escalate.auto),
-        after_retries: raw.after_retries.unwrap_or(parent.escalate.after_retries),
+        after_retries: raw.after_retries.map_or(parent.escalate.after_retries, |count| count.0),
     }
 }
 
@@ -198,15 +205,15 @@ fn escalate(raw: &RawPolicy, parent: &Policy) -> Escalate {
 fn breaker_settings(raw: &RawBreaker, parent: &breaker::Settings) -> breaker::Settings {
     let cooldown = raw.cooldown.map_or(parent.cooldown, |wait| wait.0);
     breaker::Settings {
-        failures: raw.failures.unwrap_or(parent.failures),
+        failures: raw.failures.map_or(parent.failures, |count| count.0),
         adaptive: raw.adaptive.unwrap_or(parent.adaptive),
         ratio: raw.ratio.unwrap_or(parent.ratio),
         window: raw.window.map_or(parent.window, |wait| wait.0),
-        floor: raw.floor.unwrap_or(parent.floor),
+        floor: raw.floor.map_or(parent.floor, |count| count.0),
         cooldown,
         cooldown_max: raw.cooldown_max.map_or(parent.cooldown_max.max(cooldown), |wait| wait.0),
-        probes: raw.probes.unwrap_or(parent.probes),
-        successes: raw.successes.unwrap_or(parent.successes),
+        probes: raw.probes.map_or(parent.probes, |count| count.0),
+        successes: raw.successes.map_or(parent.successes, |count| count.0),
         lease: raw.lease.map_or(parent.lease, |wait| wait.0),
         rate_limits_trip: raw.rate_limits_trip.unwrap_or(parent.rate_limits_trip),
     }

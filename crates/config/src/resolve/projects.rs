@@ -9,7 +9,7 @@ use super::{Vault, missing, shared};
 use crate::config::{DEFAULT_PROJECT, Project};
 use crate::node::Path;
 use crate::problem::Report;
-use crate::raw::{RawConfig, RawMatch, RawProject, RawRule};
+use crate::raw::{PerMinute, RawConfig, RawMatch, RawProject, RawRule};
 use crate::secret::Secret;
 
 /// Every project; `default` is made where nobody wrote it.
@@ -47,7 +47,7 @@ fn project(
     report: &Report<'_>,
 ) -> Project {
     let policy = policies.named(raw.policy.as_deref().unwrap_or("default"), &at.key("policy"), report);
-    let rate = |key: &str, written: Option<u32>| requests_per_minute(key, written, &at.key("rate"), report);
+    let rate = |key: &str, written: Option<PerMinute>| requests_per_minute(key, written, &at.key("rate"), report);
     Project {
         name: name.to_owned(),
         policy,
@@ -63,7 +63,13 @@ fn project(
 }
 
 /// A limit that lets something through.
-pub(super) fn requests_per_minute(key: &str, written: Option<u32>, at: &Path, report: &Report<'_>) -> Option<u32> {
+pub(super) fn requests_per_minute(
+    key: &str,
+    written: Option<PerMinute>,
+    at: &Path,
+    report: &Report<'_>,
+) -> Option<u32> {
+    let written = written.map(|count| count.0);
     if written == Some(0) {
         let what = format!("`{key}` is 0, which refuses everything");
         report.refuse(&at.key(key), what, "leave it out for no limit");
@@ -130,7 +136,7 @@ fn rule(raw: &RawRule, at: &Path, report: &Report<'_>) -> Option<UserRule> {
     conditions(wanted, &at.key("match"), report);
     Some(UserRule {
         name: raw.name.clone(),
-        status: wanted.status,
+        status: wanted.status.and_then(|status| u16::try_from(status.0).ok()),
         body: wanted.body.clone(),
         pattern: wanted.pattern.clone(),
         code: wanted.code.clone(),
@@ -153,8 +159,9 @@ fn conditions(wanted: &RawMatch, at: &Path, report: &Report<'_>) {
     if wanted.status.is_none() && !any_text && !report.refused_below(at) {
         report.refuse(at, "this rule matches everything", "a status, body, pattern, code, header or provider");
     }
-    if wanted.status.is_some_and(|status| !(100..600).contains(&status)) {
-        report.refuse(&at.key("status"), "`status` must be between 100 and 599", "an HTTP status such as 529");
+    if let Some(status) = wanted.status.filter(|status| !(100..600).contains(&status.0)) {
+        let what = format!("`status` is {} but must be between 100 and 599", status.0);
+        report.refuse(&at.key("status"), what, "an HTTP status such as 529");
     }
     for (key, _) in texts.iter().filter(|(_, text)| text.as_ref().is_some_and(|text| text.trim().is_empty())) {
         report.refuse(&at.key(key), format!("`{key}` is empty"), "leave it out or give it a value");

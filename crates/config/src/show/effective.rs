@@ -91,8 +91,11 @@ pub(super) fn tree(config: &Config) -> Value {
         ("alerts", alerts(&config.alerts)),
         ("admin", config.admin_token.as_ref().map(|_| Value::table([("token", Some(Value::text(MASK)))]))),
     ];
-    let top =
-        [("listen", Some(Value::text(config.listen.to_string()))), ("enabled", Some(Value::Boolean(config.enabled)))];
+    let top = [
+        ("listen", Some(Value::text(config.listen.to_string()))),
+        ("enabled", Some(Value::Boolean(config.enabled))),
+        ("chain", (!config.chain.is_empty()).then(|| texts(&config.chain))),
+    ];
     Value::table(top.into_iter().chain(tables))
 }
 

@@ -1,5 +1,7 @@
 //! Every problem with its place, its key and its fix. The texts are the product.
 
+use steadfast_config::{Place, Problem, Problems};
+
 use super::{load_text, load_with};
 
 /// Asserts the whole rendering of what is refused.
@@ -9,16 +11,36 @@ fn check(text: &str, expected: &str) {
     assert_eq!(problems.trim(), expected.trim(), "\n{problems}");
 }
 
-/// The first line of each problem, for tables of many.
+/// The first line of each problem, for tables of many. Whatever it says, it says where, about which key, and what to
+/// do about it.
 #[track_caller]
-fn first_lines(text: &str) -> Vec<String> {
-    let problems = load_text(text).map_or_else(|problems| problems, |loaded| loaded.warnings);
-    problems.list.iter().map(|problem| format!("{}: {}", problem.severity, problem.what)).collect()
+fn first_lines(problems: &Problems) -> Vec<String> {
+    problems.list.iter().inspect(|problem| assert_is_helpful(problem)).map(first_line).collect()
+}
+
+fn first_line(problem: &Problem) -> String {
+    format!("{}: {}", problem.severity, problem.what)
+}
+
+#[track_caller]
+fn assert_is_helpful(problem: &Problem) {
+    let Place::Line(line) = &problem.place else { panic!("nobody knows where:\n{problem}") };
+    assert!(line.file == "steadfast.toml" && line.line > 0 && line.column > 0 && !line.shown.is_empty(), "{problem}");
+    assert!(!problem.key.is_empty(), "of which key?\n{problem}");
+    assert!(!problem.help.trim().is_empty(), "what is one to do?\n{problem}");
 }
 
 #[track_caller]
 fn refused(text: &str, what: &str) {
-    assert_eq!(first_lines(text), [format!("error: {what}")]);
+    let problems = load_text(text).expect_err("this must be refused");
+    assert_eq!(first_lines(&problems), [format!("error: {what}")]);
+}
+
+/// What loads without a word.
+#[track_caller]
+fn accepted(text: &str) {
+    let loaded = load_text(text).unwrap_or_else(|problems| panic!("{text}\n{problems}"));
+    assert_eq!(loaded.warnings.to_string(), "", "{text}");
 }
 
 const POLICY: &str = "[projects.default]\npolicy = \"mine\"\n[policies.mine.on]\n";
@@ -164,10 +186,10 @@ fn impossible_policies_are_refused() {
         ("deadline = 600", "`deadline` is a number without a unit"),
         ("deadline = \"soon\"", "`soon` is not a duration"),
         ("attempts_max = 0", "`attempts_max` is 0 but must be between 1 and 100"),
-        ("attempts_max = -1", "`attempts_max` is -1 but must be between 0 and 4294967295"),
+        ("attempts_max = -1", "`attempts_max` is -1 but must be between 1 and 100"),
         ("retry_share = 1.5", "`retry_share` is 1.5 but must be between 0 and 1"),
         ("session_retries = { max = 10, warn = 20 }", "`warn` is above `max`"),
-        ("breaker = { failures = 0 }", "`failures` must be between 1 and 1000"),
+        ("breaker = { failures = 0 }", "`failures` is 0 but must be between 1 and 1000"),
         (
             "breaker = { cooldown = \"30s\", cooldown_max = \"5s\" }",
             "`cooldown_max` must be between `cooldown` and 24h",
@@ -192,11 +214,22 @@ error: policies extend each other in a circle: `a` -> `b` -> `a`
 4 | extends = \"b\"
   |           ^^^
   = key: policies.a.extends
-  = help: let one of them extend a template, such as \"default\"",
+  = help: let one of them extend a template, such as \"hardened\", or its own name where it is called like one",
     );
     refused(
         "[projects.default]\npolicy = \"a\"\n[policies.a]\nextends = \"a\"\n",
         "policies extend each other in a circle: `a` -> `a`",
+    );
+    check(
+        "[projects.x]\npolicy = \"mine\"\n[policies.mine]\nattempts_max = 3\n[policies.default]\nextends = \"mine\"\n",
+        "
+error: policies extend each other in a circle: `mine` -> `default` -> `mine`
+ --> steadfast.toml:6:11
+  |
+6 | extends = \"mine\"
+  |           ^^^^^^
+  = key: policies.default.extends
+  = help: let one of them extend a template, such as \"hardened\", or its own name where it is called like one",
     );
 }
 
@@ -206,7 +239,7 @@ fn chains_that_cannot_be_walked_are_refused() {
     refused(&model("[\"claude-haiku-4-5\", \"claude-sonnet-4-5\"]"), "`claude-sonnet-4-5` falls back to itself");
     refused(&model("[\"claude-haiku-4-5\", \"claude-haiku-4-5\"]"), "`claude-haiku-4-5` appears twice");
     refused(&model("[\"nosuch\"]"), "unknown model `nosuch`");
-    assert!(first_lines(&model("[\"claude-sonnet-4-5\"]")).is_empty(), "its own name alone means never");
+    accepted(&model("[\"claude-sonnet-4-5\"]"));
     let many: String = (0..40).map(|number| format!("[models.m{number}]\nvendor = \"openai\"\n")).collect();
     let names: Vec<String> = (0..20).map(|number| format!("\"m{number}\"")).collect();
     refused(&format!("{many}[projects.default]\nchain = [{}]\n", names.join(", ")), "a chain holds at most 15 models");
@@ -214,6 +247,69 @@ fn chains_that_cannot_be_walked_are_refused() {
     refused("[ladders]\nx = [\"claude-haiku-4-5\"]\n", "the ladder `x` has nowhere to climb");
     refused("[ladders]\nx = [\"claude-haiku-4-5\", \"claude-haiku-4-5\"]\n", "`claude-haiku-4-5` appears twice");
     refused("[projects.default]\nchain = [\"nosuch\"]\n", "unknown model `nosuch`");
+    refused("chain = [\"nosuch\"]\n", "unknown model `nosuch`");
+    refused("chain = [\"gpt-5.2\", \"gpt-5.2\"]\n", "`gpt-5.2` appears twice");
+}
+
+#[test]
+fn every_circle_is_refused_with_its_place_and_a_way_out() {
+    check(
+        "[models.claude-sonnet-4-5]\nfallback = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\"]\n",
+        "
+error: `claude-sonnet-4-5` falls back to itself
+ --> steadfast.toml:2:33
+  |
+2 | fallback = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\"]
+  |                                 ^^^^^^^^^^^^^^^^^^^
+  = key: models.claude-sonnet-4-5.fallback[1]
+  = help: take it out; alone, [\"claude-sonnet-4-5\"] would mean never to fall back",
+    );
+    check(
+        "[projects.x]\nchain = [\"claude-haiku-4-5\", \"gpt-5.2\", \"claude-haiku-4-5\"]\n",
+        "
+error: `claude-haiku-4-5` appears twice
+ --> steadfast.toml:2:41
+  |
+2 | chain = [\"claude-haiku-4-5\", \"gpt-5.2\", \"claude-haiku-4-5\"]
+  |                                         ^^^^^^^^^^^^^^^^^^
+  = key: projects.x.chain[2]
+  = help: each model is visited once: take one out",
+    );
+    let member = |fallback: &str| {
+        format!(
+            "[council]\nmembers = [\"a\"]\n[council.member.a]\nmodel = \"claude-sonnet-4-5\"\nfallback = {fallback}\n"
+        )
+    };
+    check(
+        &member("[\"claude-haiku-4-5\", \"claude-sonnet-4-5\"]"),
+        "
+error: `claude-sonnet-4-5` falls back to itself
+ --> steadfast.toml:5:33
+  |
+5 | fallback = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\"]
+  |                                 ^^^^^^^^^^^^^^^^^^^
+  = key: council.member.a.fallback[1]
+  = help: take it out; alone, [\"claude-sonnet-4-5\"] would mean never to fall back",
+    );
+    refused(&member("[\"claude-haiku-4-5\", \"claude-haiku-4-5\"]"), "`claude-haiku-4-5` appears twice");
+    accepted(&member("[\"claude-sonnet-4-5\"]"));
+}
+
+#[test]
+fn models_that_fall_back_to_each_other_are_no_circle() {
+    accepted(
+        "[models.claude-sonnet-4-5]
+fallback = [\"claude-haiku-4-5\"]
+[models.claude-haiku-4-5]
+fallback = [\"claude-sonnet-4-5\"]
+",
+    );
+    accepted(
+        "[ladders]
+up = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\"]
+down = [\"claude-sonnet-4-5\", \"claude-haiku-4-5\"]
+",
+    );
 }
 
 #[test]
@@ -241,7 +337,85 @@ error: `gpt-5.2` is made by `openai` and `claude-sonnet-4-5` by `anthropic`: a c
     );
     let council =
         "[models.claude-sonnet-4-5]\nfallback = [\"gpt-5.2\"]\n[council]\nmembers = [\"claude-sonnet-4-5\"]\n";
-    assert_eq!(first_lines(council).len(), 1, "the council's template is strict");
+    let vendors = "`gpt-5.2` is made by `openai` and `claude-sonnet-4-5` by `anthropic`: a chain under a strict boundary never leaves its vendor";
+    refused(council, vendors);
+}
+
+#[test]
+fn what_nobody_may_walk_to_its_end_is_refused() {
+    let ladder = "[ladders]\nx = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\", \"gpt-5.2\"]\n";
+    let acme = "[projects.acme]\npolicy = \"mine\"\n[policies.mine]\nvendor_boundary = \"strict\"\n";
+    check(
+        &format!("{acme}{ladder}"),
+        "
+error: the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: under a strict boundary nobody goes there
+ --> steadfast.toml:6:47
+  |
+6 | x = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\", \"gpt-5.2\"]
+  |                                               ^^^^^^^^^
+  = key: ladders.x[2]
+  = help: take it out, or set vendor_boundary = \"open\" in the policy `mine` of the project `acme`",
+    );
+    refused(
+        &format!("[policies.default]\nvendor_boundary = \"strict\"\n{ladder}"),
+        "the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: under a strict boundary nobody goes there",
+    );
+    refused(
+        &format!("chain = [\"claude-haiku-4-5\", \"gpt-5.2\"]\n{acme}"),
+        "everybody's chain goes from `anthropic` to `gpt-5.2`, made by `openai`: under a strict boundary nobody goes there",
+    );
+    accepted(ladder);
+    accepted(&format!("{acme}[ladders]\nx = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\"]\n"));
+
+    let loaded = load_text(&format!("{acme}[projects.lab]\n{ladder}")).expect("the laboratory climbs there");
+    assert_eq!(
+        loaded.warnings.to_string().trim(),
+        "\
+warning: the ladder `x` goes from `anthropic` to `gpt-5.2`, made by `openai`: the project `acme` stays with one vendor and never goes there
+ --> steadfast.toml:7:47
+  |
+7 | x = [\"claude-haiku-4-5\", \"claude-sonnet-4-5\", \"gpt-5.2\"]
+  |                                               ^^^^^^^^^
+  = key: ladders.x[2]
+  = help: leave it if that is meant; otherwise take it out, or set vendor_boundary = \"open\" in the policy `mine` of the project `acme`",
+    );
+    let (acme, lab) = (loaded.config.project(Some("acme")), loaded.config.project(Some("lab")));
+    let rungs = |project| {
+        let route = loaded.config.route(project, "claude-haiku-4-5", steadfast_config::Dialect::Anthropic);
+        route.ladder().iter().map(|model| model.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(rungs(acme), ["claude-sonnet-4-5"]);
+    assert_eq!(rungs(lab), ["claude-sonnet-4-5", "gpt-5.2"]);
+}
+
+#[test]
+fn numbers_out_of_bounds_are_told_the_bounds_that_hold() {
+    for (text, key, bounds) in [
+        ("[policies.default]\nattempts_max = {}", "attempts_max", "between 1 and 100"),
+        ("[policies.default]\nsession_retries = { max = {} }", "max", "between 0 and 10000"),
+        ("[policies.default]\nsession_retries = { warn = {} }", "warn", "between 0 and 10000"),
+        ("[policies.default]\nbreaker = { failures = {} }", "failures", "between 1 and 1000"),
+        ("[policies.default]\nbreaker = { floor = {} }", "floor", "between 1 and 1000000"),
+        ("[policies.default]\nbreaker = { probes = {} }", "probes", "between 1 and 100"),
+        ("[policies.default]\nbreaker = { successes = {} }", "successes", "between 1 and 100"),
+        ("[policies.default]\nescalate = { after_retries = {} }", "after_retries", "between 0 and 20"),
+        ("[policies.default.on]\ntimeout = [{ retry = {} }]", "retry", "between 1 and 20"),
+        ("[policies.default.on]\ntimeout = [{ repair = {} }]", "repair", "between 1 and 20"),
+        ("[policies.default.on]\ntimeout = [{ restart = {} }]", "restart", "between 1 and 20"),
+        ("[projects.x]\nrate = { requests_per_minute = {} }", "requests_per_minute", "between 1 and 4294967295"),
+        ("[models.claude-x]\ncontext_window = {}", "context_window", "between 1 and 4294967295"),
+        ("[store]\nkeep_days = {}", "keep_days", "between 1 and 3650"),
+        ("[log]\ndecisions = { path = \"x\", keep = {} }", "keep", "between 0 and 1000"),
+        ("[[rules]]\nkind = \"timeout\"\nmatch = { status = {} }", "status", "between 100 and 599"),
+        ("[clients.x]\nfinal = { default = { status = {} } }", "status", "between 400 and 599"),
+    ] {
+        let of = |number: &str| text.replace("{}", number);
+        refused(&of("-1"), &format!("`{key}` is -1 but must be {bounds}"));
+        refused(&of("1.5"), &format!("`{key}` must be a whole number {bounds}, not a number with a fraction"));
+        let most = bounds.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
+        let beyond = first_lines(&load_text(&of(&(most + 1).to_string())).expect_err("more than the most"));
+        assert_eq!(beyond.len(), 1, "{beyond:?}");
+    }
 }
 
 #[test]
@@ -321,7 +495,16 @@ error: this is not TOML: unclosed table, expected `]`
   |           ^
   = help: see https://toml.io for the format",
     );
-    refused("listen = \"a\"\nlisten = \"b\"\n", "this is not TOML: duplicate key");
+    check(
+        "listen = \"a\"\nlisten = \"b\"\n",
+        "
+error: this is not TOML: duplicate key
+ --> steadfast.toml:2:1
+  |
+2 | listen = \"b\"
+  | ^^^^^^
+  = help: keep one of the two",
+    );
 }
 
 #[test]
@@ -351,7 +534,7 @@ fn sections_of_the_faces_are_checked() {
         ("[store]\nurl = \"mysql://x\"", "`mysql://x` is no store"),
         ("[shared]\nurl = \"memcached://x\"", "`memcached://x` is nothing to share through"),
         ("[log]\ndecisions = { rotate_mb = 64 }", "`path` is missing"),
-        ("[log]\ndecisions = { path = \"x\", rotate_mb = 0 }", "`rotate_mb` must be between 1 and 65536"),
+        ("[log]\ndecisions = { path = \"x\", rotate_mb = 0 }", "`rotate_mb` is 0 but must be between 1 and 65536"),
         ("[alerts]\nwebhook = \"example.com\"", "`webhook` is not an address"),
         ("[agents.x]\ncommand = []", "the command names no program"),
         ("[agents.x]", "`command` is missing"),
@@ -362,7 +545,7 @@ fn sections_of_the_faces_are_checked() {
         ("[[rules]]\nkind = \"overloaded\"", "`match` is missing"),
         ("[[rules]]\nmatch = { status = 418 }", "`kind` is missing"),
         ("[[rules]]\nmatch = {}\nkind = \"overloaded\"", "this rule matches everything"),
-        ("[[rules]]\nmatch = { status = 99 }\nkind = \"timeout\"", "`status` must be between 100 and 599"),
+        ("[[rules]]\nmatch = { status = 99 }\nkind = \"timeout\"", "`status` is 99 but must be between 100 and 599"),
         ("[[rules]]\nmatch = { status = 418 }\nkind = \"teapot\"", "unknown kind `teapot`"),
         (
             "[[rules]]\nmatch = { pattern = \"(\" }\nkind = \"timeout\"",
@@ -392,7 +575,7 @@ fn sections_of_the_faces_are_checked() {
         ("enabled = \"yes\"", "`enabled` must be true or false, not text"),
         ("listen = 1979-05-27", "`listen` must be text, not a date"),
     ] {
-        let lines = first_lines(text);
+        let lines = first_lines(&load_text(text).expect_err("this must be refused"));
         assert_eq!(lines.first(), Some(&format!("error: {what}")), "{text}: {lines:?}");
     }
 }
@@ -403,16 +586,11 @@ fn warnings_are_said_and_load_all_the_same() {
         ("[policies.spare]", "no project uses the policy `spare`"),
         ("[endpoints.anthropic]\nkey = { env = \"NOPE\" }", "the environment variable NOPE is not set"),
         ("[endpoints.anthropic]\nkey = { file = \"nope\" }", "cannot read the file `nope`: no such file"),
-        (
-            "[models.claude-sonnet-4-5]\nfallback = [\"claude-haiku-4-5\"]\n[models.claude-haiku-4-5]\nfallback = [\"claude-sonnet-4-5\"]",
-            "`claude-haiku-4-5` and `claude-sonnet-4-5` fall back to each other",
-        ),
         ("[agents.x]\ncommand = [\"x\", \"{task}\", \"{modle}\"]", "nothing fills in `{modle}`"),
         ("[council]\nmembers = [\"nobody\"]", "the member `nobody` has no model and stays silent"),
     ] {
         let loaded = load_text(text).unwrap_or_else(|problems| panic!("{text}\n{problems}"));
-        let warnings: Vec<&str> = loaded.warnings.list.iter().map(|problem| problem.what.as_str()).collect();
-        assert_eq!(warnings, [what]);
+        assert_eq!(first_lines(&loaded.warnings), [format!("warning: {what}")]);
     }
     let loaded = load_with(None, &[("STEADFAST_LISTN", "x"), ("STEADFAST_TOKEN", "x")], &[]).unwrap();
     let warnings = loaded.warnings.to_string();

@@ -189,6 +189,21 @@ fn under_a_strict_boundary_a_projects_chain_serves_only_its_vendor() {
 }
 
 #[test]
+fn the_nearest_chain_counts_projects_before_models_and_everybodys_last() {
+    let text = "chain = [\"gpt-5.2\", \"claude-haiku-4-5\"]\n[models.claude-sonnet-4-5]\nfallback = [\"claude-opus-4-5\"]\n[models.claude-opus-4-5]\nfallback = [\"claude-opus-4-5\"]\n[projects.acme]\nchain = [\"gemini-2.5-pro\"]\n";
+    let config = load_text(text).unwrap().config;
+    let chain = |project, model: &str| {
+        let route = config.route(config.project(project), model, Dialect::Anthropic);
+        route.chain().iter().skip(1).map(|model| model.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(chain(Some("acme"), "claude-sonnet-4-5"), ["gemini-2.5-pro"]);
+    assert_eq!(chain(None, "claude-sonnet-4-5"), ["claude-opus-4-5"]);
+    assert_eq!(chain(None, "some-model"), ["gpt-5.2", "claude-haiku-4-5"]);
+    assert_eq!(chain(None, "claude-haiku-4-5"), ["gpt-5.2"], "not itself again");
+    assert!(chain(None, "claude-opus-4-5").is_empty(), "its own name alone means never");
+}
+
+#[test]
 fn its_own_name_alone_means_never_even_where_the_project_has_a_chain() {
     let text = "[models.claude-sonnet-4-5]\nfallback = [\"claude-sonnet-4-5\"]\n[projects.default]\nchain = [\"claude-haiku-4-5\"]\n";
     let config = load_text(text).unwrap().config;

@@ -235,25 +235,6 @@ fn a_bad_rule_is_refused_by_name() {
 }
 
 proptest! {
-    /// Any bytes on any surface: no panic, the same answer twice, a short message, a bounded wait.
-    #[test]
-    fn anything_is_classified(
-        body in proptest::collection::vec(any::<u8>(), 0..600),
-        status in proptest::option::of(0_u16..1000),
-        header in "[ -~]{0,40}",
-        now in proptest::option::of(any::<i64>()),
-        surface in 0..5_usize,
-    ) {
-        let surfaces = [Surface::Http, Surface::Network, Surface::Stream, Surface::Process, Surface::Text];
-        let headers = [("retry-after", header.as_str()), ("x-ratelimit-reset", header.as_str()), ("date", header.as_str())];
-        let now = now.map(crate::time::Timestamp::from_millis);
-        let evidence = Evidence { surface: surfaces[surface], status, headers: &headers, body: &body, now, ..Evidence::default() };
-        let failure = Classifier::builtin().classify(&evidence);
-        prop_assert_eq!(&failure, &Classifier::builtin().classify(&evidence));
-        prop_assert!(failure.message.len() <= MESSAGE_BYTES_MAX);
-        prop_assert!(failure.retry_after.is_none_or(|wait| wait <= wait::WAIT_MAX));
-    }
-
     /// Pieces of real errors in any order: harder on the matcher than noise.
     #[test]
     fn any_mixture_of_examples_is_classified(picks in proptest::collection::vec(any::<proptest::sample::Index>(), 1..12)) {

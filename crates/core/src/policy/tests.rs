@@ -126,7 +126,7 @@ fn impossible_limits_are_refused_by_key() {
 #[test]
 fn impossible_breakers_are_refused_by_key() {
     let breaker = |change: fn(&mut breaker::Settings)| problems(|policy| change(&mut policy.breaker));
-    assert_eq!(breaker(|b| b.failures = 0), ["breaker.failures: must be between 1 and 1000"]);
+    assert_eq!(breaker(|b| b.failures = 0), ["breaker.failures: is 0 but must be between 1 and 1000"]);
     assert_eq!(breaker(|b| b.failures = 1001).len(), 1);
     assert_eq!(breaker(|b| b.ratio = 0.0), ["breaker.ratio: must be between 0.01 and 1"]);
     assert_eq!(breaker(|b| b.ratio = f64::NAN).len(), 1);

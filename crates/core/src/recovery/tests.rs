@@ -1,12 +1,15 @@
 //! Scripts of outcomes against the printed list of decisions: one per template step and per rule
 //! of SPEC 2.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::*;
 use crate::backoff::{Backoff, Jitter};
 use crate::breaker::{Mode, Override, Settings};
 use crate::cost::Price;
+use crate::decision::Reason;
 use crate::policy::{Escalate, SessionRetries, Step, StepRule, VendorBoundary, template};
 use crate::route::{Abilities, Catalogue, EndpointId, Model, Served};
 use crate::world::{Endpoint, Turn};
@@ -33,6 +36,13 @@ struct Script {
     chain: Option<Vec<&'static str>>,
     turn: Turn,
     time_limit: Option<Duration>,
+    /// What was reported last.
+    failed: Option<Failure>,
+}
+
+thread_local! {
+    /// The steps of shipped templates that the scripts of this thread saw taken: template, trigger, step.
+    static TAKEN: RefCell<BTreeSet<(String, String, &'static str)>> = RefCell::default();
 }
 
 const ENDPOINTS: [&str; 4] = ["one", "two", "three", "four"];
@@ -54,6 +64,7 @@ impl Script {
             chain: None,
             turn: Turn::New,
             time_limit: None,
+            failed: None,
         }
     }
 
@@ -177,6 +188,7 @@ impl Script {
             "200" => _ = recovery.succeeded(usage, &self.world, self.now),
             "cancel" => recovery.cancelled(usage, &self.world, self.now),
             _ => {
+                self.failed = Some(failure(report.strip_prefix("begun ").unwrap_or(report)));
                 let decision = match report.strip_prefix("begun ") {
                     Some(report) => recovery.broke_off(failure(report), usage, &self.world, self.now),
                     None => recovery.failed(failure(report), usage, &self.world, self.now),
@@ -188,6 +200,7 @@ impl Script {
     }
 
     fn tell(&self, route: &Route, decision: &Decision, told: &mut String) {
+        self.note(decision);
         let wait = if decision.wait.is_zero() { String::new() } else { format!(" in {:?}", decision.wait) };
         let to = decision.to.filter(|to| *to != decision.from).map(|to| format!(" to {}", name(route, to)));
         let skip = decision.passed_over.map(|skip| format!(" [{skip}]")).unwrap_or_default();
@@ -195,6 +208,20 @@ impl Script {
         let Decision { kind, step, reason, .. } = decision;
         let at = self.now.as_millis() / 1000;
         _ = writeln!(told, "{at:>4}s {kind}: {step}{}{wait}: {reason}{skip}{warning}", to.unwrap_or_default());
+    }
+
+    /// Notes which step of its template a decision took. A list that a script made itself proves nothing about the
+    /// template's, nor does what was decided beside the list.
+    fn note(&self, decision: &Decision) {
+        let shipped = template(&self.policy.name).expect("a shipped template").without_jitter();
+        let from_the_list = match decision.step {
+            "give_up" => matches!(decision.reason, Reason::PolicyGivesUp | Reason::CallerLeft),
+            _ => !matches!(decision.reason, Reason::PersonAgreed | Reason::AllowanceEmpty(_) | Reason::KeepsFailing),
+        };
+        if let Some(failure) = self.failed.as_ref().filter(|_| from_the_list && shipped.on == self.policy.on) {
+            let trigger = self.policy.steps(failure).0.to_string();
+            TAKEN.with_borrow_mut(|taken| taken.insert((shipped.name, trigger, decision.step)));
+        }
     }
 }
 

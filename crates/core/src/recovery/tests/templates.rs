@@ -1,121 +1,9 @@
 //! The numbers of the seed documents, template by template.
 
+mod default;
+
 use super::*;
-
-#[test]
-fn default_takes_the_first_step_of_each_kind() {
-    let elsewhere = "fallback to sonnet@two: next target of the chain";
-    let here = "retry in 250ms: retry 1 of 2";
-    let steps = [
-        ("rate_limit", "retry in 1s: retry 1 of 2"),
-        ("overloaded", "retry in 1s: retry 1 of 2"),
-        ("server_error", here),
-        ("network_transient", here),
-        ("stream_interrupted", here),
-        ("unknown", here),
-        ("process_died", "retry in 1s: retry 1 of 1"),
-        ("bad_output", "retry in 250ms: retry 1 of 1"),
-        ("timeout", elsewhere),
-        ("quota_exhausted", elsewhere),
-        ("context_limit", "fallback to gpt@four: next target of the chain"),
-        ("content_filter", "fallback to haiku@three: next target of the chain"),
-        ("model_unavailable", elsewhere),
-        ("auth_error", elsewhere),
-        ("network_permanent", elsewhere),
-        ("invalid_request", "give_up: the policy gives up on this"),
-        ("state_lost", "repair: what the call needs is brought back first"),
-    ];
-    for (kind, step) in steps {
-        first_step("default", Face::TASK, kind, &format!("{kind}: {step}"));
-    }
-}
-
-#[test]
-fn default_retries_twice_here_then_goes_elsewhere() {
-    check(
-        &Script::new("default").play("500; 500; 500; 200"),
-        "0s attempt 1 sonnet@one (first)
-         0s server_error: retry in 250ms: retry 1 of 2
-         0s attempt 2 sonnet@one (retry)
-         0s server_error: retry in 500ms: retry 2 of 2
-         0s attempt 3 sonnet@one (retry)
-         0s server_error: fallback to sonnet@two: next target of the chain [the step is used up]
-         0s attempt 4 sonnet@two (fallback)
-         0s succeeded with sonnet@two",
-    );
-    check(
-        &Script::new("default").play("429; 429; 429; 200"),
-        "0s attempt 1 sonnet@one (first)
-         0s rate_limit: retry in 1s: retry 1 of 2
-         1s attempt 2 sonnet@one (retry)
-         1s rate_limit: retry in 2s: retry 2 of 2
-         3s attempt 3 sonnet@one (retry)
-         3s rate_limit: fallback to sonnet@two: next target of the chain [the step is used up]
-         3s attempt 4 sonnet@two (fallback)
-         3s succeeded with sonnet@two",
-    );
-}
-
-#[test]
-fn default_goes_elsewhere_after_a_timeout_and_retries_where_nothing_else_is_left() {
-    check(
-        &Script::new("default").chain(&["sonnet"]).play("timeout; timeout; timeout; timeout"),
-        "0s attempt 1 sonnet@one (first)
-         0s timeout: fallback to sonnet@two: next target of the chain
-         0s attempt 2 sonnet@two (fallback)
-         0s timeout: retry in 250ms: retry 1 of 2 [the chain ends here]
-         0s attempt 3 sonnet@two (retry)
-         0s timeout: retry in 500ms: retry 2 of 2
-         0s attempt 4 sonnet@two (retry)
-         0s timeout: give_up: no step of the policy is left [the step cannot be taken here]
-         0s gave up: no step of the policy is left",
-    );
-}
-
-#[test]
-fn default_restarts_a_task_whose_process_keeps_dying() {
-    let told = Script::new("default").face(Face::TASK).chain(&["sonnet"]).play(&"process_died;".repeat(5));
-    check(
-        &told,
-        "0s attempt 1 sonnet@one (first)
-         0s process_died: retry in 1s: retry 1 of 1
-         1s attempt 2 sonnet@one (retry)
-         1s process_died: fallback to sonnet@two: next target of the chain [the step is used up]
-         1s attempt 3 sonnet@two (fallback)
-         1s process_died: retry in 1s: retry 1 of 1
-         2s attempt 4 sonnet@two (retry)
-         2s process_died: restart in 60s: restart 1 of 3 [the chain ends here]
-         2s restart due
-         62s attempt 1 sonnet@one (retry)
-         62s process_died: retry in 1s: retry 1 of 1
-         63s attempt 2 sonnet@one (retry)",
-    );
-}
-
-#[test]
-fn default_repairs_what_is_gone_twice_and_asks_a_bad_answer_again_once() {
-    check(
-        &Script::new("default").face(Face::TASK).play("state_lost; repaired; state_lost; repaired; state_lost"),
-        "0s attempt 1 sonnet@one (first)
-         0s state_lost: repair: what the call needs is brought back first
-         0s repairing
-         0s attempt 2 sonnet@one (retry)
-         0s state_lost: repair: what the call needs is brought back first
-         0s repairing
-         0s attempt 3 sonnet@one (retry)
-         0s state_lost: give_up: the policy gives up on this [the step is used up]
-         0s gave up: the policy gives up on this",
-    );
-    check(
-        &Script::new("default").play("bad_output; bad_output; 200"),
-        "0s attempt 1 sonnet@one (first)
-         0s bad_output: retry in 250ms: retry 1 of 1
-         0s attempt 2 sonnet@one with context (retry)
-         0s bad_output: fallback to sonnet@two: next target of the chain [the step is used up]
-         0s attempt 3 sonnet@two (fallback)
-         0s succeeded with sonnet@two",
-    );
-}
+use crate::policy::{TEMPLATES, Trigger};
 
 #[test]
 fn hardened_retries_the_network_five_times_then_restarts() {
@@ -195,20 +83,63 @@ fn escalating_retries_three_times_then_falls_back() {
          3s attempt 4 sonnet@one (retry)
          3s succeeded with sonnet@one",
     );
-    let told = Script::new("escalating").play("503; 503; 503; 503; 200");
+    for kind in ESCALATING_RETRIES {
+        check(
+            &Script::new("escalating").play(&format!("{kind}; {kind}; {kind}; {kind}; 200")),
+            &format!(
+                "0s attempt 1 sonnet@one (first)
+                 0s {kind}: retry in 1s: retry 1 of 3
+                 1s attempt 2 sonnet@one (retry)
+                 1s {kind}: retry in 2s: retry 2 of 3
+                 3s attempt 3 sonnet@one (retry)
+                 3s {kind}: retry in 4s: retry 3 of 3
+                 7s attempt 4 sonnet@one (retry)
+                 7s {kind}: fallback to sonnet@two: next target of the chain [automatic escalation is switched off]
+                 7s attempt 5 sonnet@two (fallback)
+                 7s succeeded with sonnet@two"
+            ),
+        );
+    }
+}
+
+/// What `escalating` retries before anything else.
+const ESCALATING_RETRIES: [&str; 7] =
+    ["rate_limit", "overloaded", "server_error", "timeout", "network_transient", "stream_interrupted", "process_died"];
+
+#[test]
+fn escalating_asks_a_bad_answer_again_once_and_climbs_where_it_may() {
     check(
-        &told,
+        &Script::new("escalating").play("bad_output; bad_output"),
         "0s attempt 1 sonnet@one (first)
-         0s server_error: retry in 1s: retry 1 of 3
-         1s attempt 2 sonnet@one (retry)
-         1s server_error: retry in 2s: retry 2 of 3
-         3s attempt 3 sonnet@one (retry)
-         3s server_error: retry in 4s: retry 3 of 3
-         7s attempt 4 sonnet@one (retry)
-         7s server_error: fallback to sonnet@two: next target of the chain [automatic escalation is switched off]
-         7s attempt 5 sonnet@two (fallback)
-         7s succeeded with sonnet@two",
+         0s bad_output: retry in 1s: retry 1 of 1
+         1s attempt 2 sonnet@one with context (retry)
+         1s bad_output: give_up: no step of the policy is left [automatic escalation is switched off]
+         1s gave up: no step of the policy is left",
     );
+    let mut climbs = Script::new("escalating").policy(|policy| policy.escalate.auto = true);
+    check(
+        &climbs.play("bad_output; bad_output; 200"),
+        "0s attempt 1 sonnet@one (first)
+         0s bad_output: retry in 1s: retry 1 of 1
+         1s attempt 2 sonnet@one with context (retry)
+         1s bad_output: escalate to opus@one: retries did not help: next rung of the ladder [the step is used up]
+         1s attempt 3 opus@one (escalation)
+         1s succeeded with opus@one",
+    );
+}
+
+#[test]
+fn escalating_goes_elsewhere_or_gives_up_where_a_retry_does_not_help() {
+    for kind in ["quota_exhausted", "model_unavailable"] {
+        let expected = format!("{kind}: fallback to sonnet@two: next target of the chain");
+        first_step("escalating", Face::GATEWAY, kind, &expected);
+    }
+    for kind in ["auth_error", "network_permanent", "invalid_request", "content_filter", "unknown"] {
+        first_step("escalating", Face::GATEWAY, kind, &format!("{kind}: give_up: the policy gives up on this"));
+    }
+    first_step("escalating", Face::GATEWAY, "cancelled", "cancelled: give_up: the caller left");
+    let repair = "state_lost: repair: what the call needs is brought back first";
+    first_step("escalating", Face::TASK, "state_lost", repair);
 }
 
 #[test]
@@ -227,20 +158,23 @@ fn escalating_climbs_when_the_context_is_full() {
 
 #[test]
 fn escalating_climbs_after_retries_once_switched_on() {
-    let mut script =
-        Script::new("escalating").policy(|policy| policy.escalate = Escalate { auto: true, after_retries: 2 });
-    let told = script.play("429; 429; 429; 200");
-    check(
-        &told,
-        "0s attempt 1 sonnet@one (first)
-         0s rate_limit: retry in 1s: retry 1 of 3
-         1s attempt 2 sonnet@one (retry)
-         1s rate_limit: retry in 2s: retry 2 of 3
-         3s attempt 3 sonnet@one (retry)
-         3s rate_limit: escalate to opus@one: retries did not help: next rung of the ladder
-         3s attempt 4 opus@one (escalation)
-         3s succeeded with opus@one",
-    );
+    for kind in ESCALATING_RETRIES {
+        let mut script =
+            Script::new("escalating").policy(|policy| policy.escalate = Escalate { auto: true, after_retries: 2 });
+        check(
+            &script.play(&format!("{kind}; {kind}; {kind}; 200")),
+            &format!(
+                "0s attempt 1 sonnet@one (first)
+                 0s {kind}: retry in 1s: retry 1 of 3
+                 1s attempt 2 sonnet@one (retry)
+                 1s {kind}: retry in 2s: retry 2 of 3
+                 3s attempt 3 sonnet@one (retry)
+                 3s {kind}: escalate to opus@one: retries did not help: next rung of the ladder
+                 3s attempt 4 opus@one (escalation)
+                 3s succeeded with opus@one"
+            ),
+        );
+    }
 }
 
 #[test]
@@ -316,6 +250,50 @@ fn council_climbs_its_four_levels() {
             "74s server_error: degrade: going on without it [the step is used up]
              74s degraded",
         ),
+    );
+}
+
+#[test]
+fn council_asks_at_once_where_waiting_does_not_help() {
+    let council = || {
+        let mut script = Script::new("council").face(Face::COUNCIL).chain(&["giant"]);
+        script.primary = "haiku";
+        script
+    };
+    for kind in ["quota_exhausted", "auth_error", "model_unavailable", "context_limit", "network_permanent"] {
+        check(
+            &council().play(&format!("{kind}; no")),
+            &format!(
+                "0s attempt 1 haiku@three (first)
+                 0s {kind}: ask to giant@two: a person decides about the next model
+                 0s asked about giant@two, nudge in 30s
+                 0s {kind}: degrade: going on without it [the step is used up]
+                 0s degraded"
+            ),
+        );
+    }
+    check(
+        &council().play("content_filter; content_filter; silence"),
+        "0s attempt 1 haiku@three (first)
+         0s content_filter: defer: the others go first
+         0s deferred
+         0s attempt 2 haiku@three (retry)
+         0s content_filter: ask to giant@two: a person decides about the next model [the step is used up]
+         0s asked about giant@two, nudge in 30s
+         60s content_filter: degrade: going on without it [the step is used up]
+         60s degraded",
+    );
+    check(
+        &council().play("invalid_request"),
+        "0s attempt 1 haiku@three (first)
+         0s invalid_request: degrade: going on without it
+         0s degraded",
+    );
+    check(
+        &council().play("cancelled"),
+        "0s attempt 1 haiku@three (first)
+         0s cancelled: give_up: the caller left
+         0s cancelled",
     );
 }
 
@@ -501,6 +479,65 @@ fn session_manager_falls_back_when_two_growing_retries_of_something_unknown_did_
          15s attempt 4 sonnet@two (fallback)
          15s succeeded with sonnet@two",
     );
+}
+
+/// Every test here that plays a template as it is shipped.
+const SCRIPTS: [fn(); 26] = [
+    default::default_takes_the_first_step_of_each_kind,
+    default::default_retries_twice_here_then_goes_elsewhere,
+    default::default_goes_elsewhere_after_a_timeout_and_retries_where_nothing_else_is_left,
+    default::default_restarts_a_task_that_nothing_else_helped,
+    default::default_climbs_from_a_full_context_where_no_model_of_the_chain_holds_more,
+    default::default_restarts_a_task_whose_process_keeps_dying,
+    default::default_repairs_what_is_gone_twice_and_asks_a_bad_answer_again_once,
+    hardened_retries_the_network_five_times_then_restarts,
+    hardened_goes_to_the_next_model_at_once_when_the_provider_fails,
+    hardened_backs_off_from_a_rate_limit_then_falls_back,
+    hardened_climbs_when_the_context_is_full_and_gives_up_on_logic,
+    escalating_retries_three_times_then_falls_back,
+    escalating_asks_a_bad_answer_again_once_and_climbs_where_it_may,
+    escalating_goes_elsewhere_or_gives_up_where_a_retry_does_not_help,
+    escalating_climbs_when_the_context_is_full,
+    escalating_climbs_after_retries_once_switched_on,
+    patterns_retry_quickly_and_never_on_a_500,
+    patterns_fall_back_when_three_quick_retries_did_not_help,
+    patterns_repair_what_is_gone_and_repeat_the_call,
+    patterns_give_up_on_what_would_fail_again,
+    council_climbs_its_four_levels,
+    council_asks_at_once_where_waiting_does_not_help,
+    session_manager_waits_five_seconds_three_times_then_falls_back,
+    session_manager_retries_a_timeout_once_and_a_missing_model_never,
+    session_manager_falls_back_at_once_where_waiting_does_not_help,
+    session_manager_falls_back_when_two_growing_retries_of_something_unknown_did_not_help,
+];
+
+#[test]
+fn every_step_of_every_template_is_taken_in_a_script() {
+    for script in SCRIPTS {
+        script();
+    }
+    let taken = TAKEN.take();
+    let all = TEMPLATES.iter().flat_map(|(name, _)| steps_of(name));
+    let left: Vec<_> = all.filter(|step| !taken.contains(step)).collect();
+    assert!(left.is_empty(), "no script takes these: {left:#?}");
+}
+
+/// Every step that a failure can lead to: template, trigger, step.
+fn steps_of(name: &str) -> BTreeSet<(String, String, &'static str)> {
+    let policy = template(name).expect("a shipped template");
+    let of_status = policy.on.iter().filter_map(|(trigger, _)| match trigger {
+        Trigger::Status(status) => Some(Failure { status: Some(status), ..Failure::new(FailureKind::Unknown, "test") }),
+        _ => None,
+    });
+    let of_kind = FailureKind::ALL.into_iter().map(|kind| Failure::new(kind, "test"));
+    let mut steps = BTreeSet::new();
+    for failure in of_status.chain(of_kind) {
+        let (trigger, rules) = policy.steps(&failure);
+        let named: BTreeSet<&str> = rules.iter().map(|rule| rule.step.name()).collect();
+        assert_eq!(named.len(), rules.len(), "{name}, {trigger}: steps of one name cannot be told apart");
+        steps.extend(rules.iter().map(|rule| (name.to_owned(), trigger.to_string(), rule.step.name())));
+    }
+    steps
 }
 
 fn restart_of(name: &str) -> Step {
