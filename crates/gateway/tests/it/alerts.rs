@@ -117,11 +117,26 @@ async fn an_alert_is_posted_until_it_is_taken_and_given_to_a_program() {
     assert_eq!(given.await.expect("the program is run"), again);
     std::fs::remove_file(told).unwrap();
 
-    stage.script("a", "ok");
+    // Another turn: the one that failed is answered from memory. The first model refuses it, the second serves.
+    stage.script("a", "content_filter");
     stage.script("b", "ok");
-    // Another turn: the one that failed is answered from memory.
-    assert!(stage.send(Speaks::Messages.request(true)).await.status.is_success());
+    ask(&stage, 9).await;
+    let (_, begun) = take(&hook, "200 OK").await;
+    assert_eq!((&begun["alert"], &begun["state"]), (&"fallback_rate".into(), &"raised".into()), "{begun}");
+    stage.script("a", "ok");
+    ask(&stage, 24).await;
     let (_, over) = take(&hook, "200 OK").await;
-    assert_eq!((&over["alert"], &over["state"]), (&"chain_failed".into(), &"resolved".into()), "{over}");
-    assert_eq!(stage.events("alert", &["alert", "state"]), ["chain_failed raised", "chain_failed resolved"]);
+    assert_eq!((&over["alert"], &over["state"]), (&"fallback_rate".into(), &"resolved".into()), "{over}");
+    // The chain has served, and not yet for long.
+    assert_eq!(
+        stage.events("alert", &["alert", "state"]),
+        ["chain_failed raised", "fallback_rate raised", "fallback_rate resolved"]
+    );
+}
+
+async fn ask(stage: &Stage, times: usize) {
+    for _ in 0..times {
+        let answer = stage.send(Speaks::Messages.request(true)).await;
+        assert!(answer.status.is_success(), "{}", answer.text());
+    }
 }
