@@ -299,6 +299,21 @@ mod tests {
     }
 
     #[test]
+    fn steps_for_one_tool_are_left_as_and_where_they_are() {
+        let mut policy = steadfast_core::policy::template("escalating").unwrap();
+        policy.on.set(Trigger::Kind(FailureKind::RateLimit), Vec::new());
+        let [bash, edit] = [json!({ "give_up": true, "tool": "bash" }), json!({ "retry": 1, "tool": "edit" })];
+        let mut document = json!({ "on": { "rate_limit": [bash, edit, { "retry": 9 }, "fallback"] } });
+        RetryPolicy { max_retries: 2, ..RetryPolicy::of(&policy) }.write(&policy, &mut document);
+        let steps = &document["on"]["rate_limit"];
+        assert_eq!(
+            (&steps[0], &steps[1], &steps[2]["retry"], &steps[3]),
+            (&bash, &edit, &2.into(), &"fallback".into())
+        );
+        assert_eq!(steps.as_array().map(Vec::len), Some(4), "{steps}");
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_in_the_shapes_own_names() {
         let sound = RetryPolicy::of(&steadfast_core::policy::template("escalating").unwrap());
         assert!(sound.check().is_ok());

@@ -96,11 +96,11 @@ fn a_step_for_one_tool_is_due_also_after_failures_of_others() {
     check(
         &script.play("bad_output; bad_output tool:bash; bad_output tool:bash; bad_output"),
         "0s attempt 1 sonnet@one (first)
-         0s bad_output: retry in 1s to sonnet@one: retry 1 of 2 [the step is for another tool]
+         0s bad_output: retry in 1s: retry 1 of 2 [the step is for another tool]
          1s attempt 2 sonnet@one (retry)
-         1s bad_output: retry in 1s to sonnet@one: retry 1 of 1
+         1s bad_output: retry in 1s: retry 1 of 1
          2s attempt 3 sonnet@one (retry)
-         2s bad_output: retry in 1s to sonnet@one: retry 2 of 2 [the step is used up]
+         2s bad_output: retry in 1s: retry 2 of 2 [the step is used up]
          3s attempt 4 sonnet@one (retry)
          3s bad_output: give_up: the policy gives up on this [the step is used up]
          3s gave up: the policy gives up on this",
