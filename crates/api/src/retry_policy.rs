@@ -304,7 +304,8 @@ mod tests {
         policy.on.set(Trigger::Kind(FailureKind::RateLimit), Vec::new());
         let [bash, edit] = [json!({ "give_up": true, "tool": "bash" }), json!({ "retry": 1, "tool": "edit" })];
         let mut document = json!({ "on": { "rate_limit": [bash, edit, { "retry": 9 }, "fallback"] } });
-        RetryPolicy { max_retries: 2, ..RetryPolicy::of(&policy) }.write(&policy, &mut document);
+        let retryable_errors = vec![ErrorType::RateLimit];
+        RetryPolicy { max_retries: 2, retryable_errors, ..RetryPolicy::of(&policy) }.write(&policy, &mut document);
         let steps = &document["on"]["rate_limit"];
         assert_eq!(
             (&steps[0], &steps[1], &steps[2]["retry"], &steps[3]),
