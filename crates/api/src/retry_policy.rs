@@ -254,10 +254,13 @@ impl RetryPolicy {
         {
             let (trigger, _) = policy.steps(&Failure::new(kind, "policy"));
             let named = document["on"][trigger.to_string()].as_array().cloned().unwrap_or_default();
-            let is_retry = |step: &Value| step == "retry" || step.get("retry").is_some();
+            // This shape knows no tools: steps for one are left as they are, and where they are.
+            let for_tool = |step: &Value| step.get("tool").is_some();
+            let is_retry = |step: &Value| !for_tool(step) && (step == "retry" || step.get("retry").is_some());
             let mut steps: Vec<Value> = named.into_iter().filter(|step| !is_retry(step)).collect();
             if self.max_retries > 0 && self.retryable_errors.contains(&error) {
-                steps.insert(0, retry.clone());
+                let at = steps.iter().position(|step| !for_tool(step)).unwrap_or(steps.len());
+                steps.insert(at, retry.clone());
             }
             if steps.is_empty() {
                 steps.push("give_up".into());
@@ -274,7 +277,7 @@ impl RetryPolicy {
 fn retry(policy: &Policy, kind: FailureKind) -> Option<Retry> {
     let (_, steps) = policy.steps(&Failure::new(kind, "policy"));
     steps.iter().find_map(|rule| match rule.step {
-        Step::Retry(retry) => Some(retry),
+        Step::Retry(retry) if rule.applies_to(None) => Some(retry),
         _ => None,
     })
 }
@@ -293,6 +296,22 @@ mod tests {
         );
         assert_eq!(told.retryable_errors, [ErrorType::RateLimit, ErrorType::ServerError, ErrorType::Timeout]);
         assert!(!told.auto_escalate);
+    }
+
+    #[test]
+    fn steps_for_one_tool_are_left_as_and_where_they_are() {
+        let mut policy = steadfast_core::policy::template("escalating").unwrap();
+        policy.on.set(Trigger::Kind(FailureKind::RateLimit), Vec::new());
+        let [bash, edit] = [json!({ "give_up": true, "tool": "bash" }), json!({ "retry": 1, "tool": "edit" })];
+        let mut document = json!({ "on": { "rate_limit": [bash, edit, { "retry": 9 }, "fallback"] } });
+        let retryable_errors = vec![ErrorType::RateLimit];
+        RetryPolicy { max_retries: 2, retryable_errors, ..RetryPolicy::of(&policy) }.write(&policy, &mut document);
+        let steps = &document["on"]["rate_limit"];
+        assert_eq!(
+            (&steps[0], &steps[1], &steps[2]["retry"], &steps[3]),
+            (&bash, &edit, &2.into(), &"fallback".into())
+        );
+        assert_eq!(steps.as_array().map(Vec::len), Some(4), "{steps}");
     }
 
     #[test]

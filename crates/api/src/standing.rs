@@ -50,6 +50,9 @@ pub struct FailedRequest {
     pub message: String,
     /// Its retries have been made.
     pub retried: bool,
+    /// The tool whose call broke off or was malformed, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
 }
 
 /// How a session stands: what failed last and why, and what it has cost.
@@ -93,6 +96,7 @@ impl FailedRequest {
             place,
             message: failure.message,
             retried: failure.retried,
+            tool: failure.tool,
         }
     }
 
@@ -104,7 +108,7 @@ impl FailedRequest {
             rule: self.rule.into(),
             status: self.status,
             message: self.message,
-            tool: None,
+            tool: self.tool,
             retried: self.retried,
         }
     }

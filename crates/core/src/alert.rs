@@ -24,6 +24,10 @@ const FALLBACK_PERCENT: u64 = 30;
 const FALLBACK_WINDOW: Duration = Duration::from_secs(3600);
 const FALLBACK_FLOOR: u64 = 10;
 
+/// A chain that failed has served for so long before it is said to be well. One that fails now and then would be told
+/// with every request else: rows of successes are no sign where there is much traffic.
+const CHAIN_CALM: Duration = Duration::from_secs(300);
+
 /// Clients choose the names of models: no more than this many are watched.
 const MODELS_MAX: usize = 1024;
 
@@ -70,10 +74,25 @@ struct ProjectWatch {
 struct ModelWatch {
     in_a_row: u32,
     row_told: bool,
-    chain_failed: bool,
+    chain: Chain,
     /// Good: served by itself. Bad: another had to.
     requests: Window,
     replaced: bool,
+}
+
+/// How requests fare with a model and everybody behind it.
+///
+/// Well --nobody served--> Failed --served--> Serves --five minutes--> Well
+///                            ^----nobody-------'
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chain {
+    Well,
+    /// Told, and nobody has served since.
+    Failed,
+    /// Told, and all have been served since then.
+    Serves {
+        since: Instant,
+    },
 }
 
 /// How a request for a model ended.
@@ -119,10 +138,7 @@ impl Watches {
             Ending::Served => watch.requests.good(now),
             Ending::FellBack | Ending::Failed => watch.requests.bad(now),
         }
-        let failed = ending == Ending::Failed;
-        if std::mem::replace(&mut watch.chain_failed, failed) != failed {
-            tell(Alert::new(Concern::ChainFailed, model, failed, 1));
-        }
+        watch.follow_chain(model, ending, now, tell);
         watch.judge_rate(model, now, tell);
     }
 
@@ -137,6 +153,7 @@ impl Watches {
             }
         }
         for (model, watch) in &mut self.models {
+            watch.judge_chain(model, now, tell);
             watch.judge_rate(model, now, tell);
         }
     }
@@ -144,7 +161,7 @@ impl Watches {
     /// The watch over a model; `None` where too many are watched already.
     fn model(&mut self, name: &Arc<str>) -> Option<&mut ModelWatch> {
         if self.models.len() >= MODELS_MAX && !self.models.contains_key(name) {
-            self.models.retain(|_, watch| watch.row_told || watch.chain_failed || watch.replaced);
+            self.models.retain(|_, watch| watch.row_told || watch.chain != Chain::Well || watch.replaced);
             if self.models.len() >= MODELS_MAX {
                 return None;
             }
@@ -162,7 +179,30 @@ impl ProjectWatch {
 impl ModelWatch {
     fn new() -> Self {
         let requests = Window::new(FALLBACK_WINDOW);
-        Self { in_a_row: 0, row_told: false, chain_failed: false, requests, replaced: false }
+        Self { in_a_row: 0, row_told: false, chain: Chain::Well, requests, replaced: false }
+    }
+
+    fn follow_chain(&mut self, model: &Arc<str>, ending: Ending, now: Instant, tell: &mut impl FnMut(Alert)) {
+        // What has lasted long enough is over, whatever comes next.
+        self.judge_chain(model, now, tell);
+        self.chain = match (ending, self.chain) {
+            (Ending::Failed, Chain::Well) => {
+                tell(Alert::new(Concern::ChainFailed, model, true, 1));
+                Chain::Failed
+            }
+            (Ending::Failed, Chain::Failed | Chain::Serves { .. }) => Chain::Failed,
+            (Ending::Served | Ending::FellBack, Chain::Failed) => Chain::Serves { since: now },
+            (Ending::Served | Ending::FellBack, known @ (Chain::Well | Chain::Serves { .. })) => known,
+        };
+    }
+
+    fn judge_chain(&mut self, model: &Arc<str>, now: Instant, tell: &mut impl FnMut(Alert)) {
+        if let Chain::Serves { since } = self.chain
+            && now.since(since) >= CHAIN_CALM
+        {
+            self.chain = Chain::Well;
+            tell(Alert::new(Concern::ChainFailed, model, false, 0));
+        }
     }
 
     fn judge_rate(&mut self, model: &Arc<str>, now: Instant, tell: &mut impl FnMut(Alert)) {
@@ -277,9 +317,22 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_failed_is_told_until_somebody_serves() {
+    fn a_chain_that_failed_is_told_until_it_has_served_for_five_minutes() {
         let failed = "every model in the chain of `sonnet` failed";
-        assert_eq!(told("- - - ~"), [failed, "requests for `sonnet` are served again"]);
+        let over = "requests for `sonnet` are served again";
+        assert_eq!(told("- - - ~ 299"), [failed]);
+        assert_eq!(told("- - - ~ 300"), [failed, over], "also where nobody asks any more");
+        assert_eq!(told("- 600 +"), [failed], "that nobody asked is no sign");
+        assert_eq!(told("- + 300 - + 300"), [failed, over, failed, over]);
+    }
+
+    #[test]
+    fn a_chain_that_fails_now_and_then_is_not_told_with_every_request() {
+        let failed = "every model in the chain of `sonnet` failed";
+        let of_chain =
+            |script: &str| told(script).into_iter().filter(|told| told.contains("chain")).collect::<Vec<_>>();
+        assert_eq!(of_chain(&"- + 1 ".repeat(400)), [failed]);
+        assert_eq!(of_chain(&("- ".to_owned() + &"+ ".repeat(50) + "200 ").repeat(20)), [failed]);
     }
 
     #[test]
@@ -291,7 +344,8 @@ mod tests {
         assert_eq!(watches.models.len(), MODELS_MAX);
         let mut told = Vec::new();
         let known: Arc<str> = "m0".into();
-        watches.ended(&known, Ending::Served, Instant::from_millis(0), &mut |alert| told.push(alert.to_string()));
+        watches.ended(&known, Ending::Served, Instant::from_millis(0), &mut |_| {});
+        watches.pass(Instant::from_millis(300_000), &mut |alert| told.push(alert.to_string()));
         assert_eq!(told, ["requests for `m0` are served again"], "who is watched already still is");
     }
 
@@ -310,6 +364,7 @@ mod tests {
         }
         watches.served(&row, &mut tell);
         watches.ended(&chain, Ending::Served, now, &mut tell);
+        watches.pass(now + CHAIN_CALM, &mut tell);
         (0..30).for_each(|_| watches.ended(&often, Ending::Served, now, &mut tell));
         assert_eq!(
             told,

@@ -28,7 +28,7 @@ pub struct Policy {
     pub deadline: Duration,
     /// How many attempts one request may make altogether, over all targets.
     pub attempts_max: u32,
-    /// How many retries one session may use.
+    /// How many retries that did not help one session may use.
     pub session_retries: SessionRetries,
     /// Retries per endpoint as a share of its traffic.
     pub retry_share: f64,
@@ -74,10 +74,10 @@ pub enum StreamMode {
     Resume,
 }
 
-/// The retries one session may use, over all its requests.
+/// The retries one session may use, over all its requests. One that serves is given back (docs/adr/0002).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionRetries {
-    /// No retry beyond this many.
+    /// No retry beyond this many that did not help.
     pub max: u32,
     /// A warning is due from this many on.
     pub warn: u32,
@@ -317,8 +317,10 @@ impl Policy {
         }
         for (trigger, steps) in &self.on.entries {
             for (position, rule) in steps.iter().enumerate() {
-                let last = position + 1 == steps.len();
-                if let Some((field, what, fix)) = rule.step.problem(*trigger, last) {
+                // A step for one tool ends nothing for the others.
+                let hides = |later: &StepRule| rule.tool.is_none() || rule.tool == later.tool;
+                let hides_any = steps[position + 1..].iter().any(hides);
+                if let Some((field, what, fix)) = rule.step.problem(*trigger, hides_any) {
                     refuse(&format!("on.{trigger}[{position}]{field}"), what, fix);
                 }
             }
@@ -396,8 +398,9 @@ impl Step {
         }
     }
 
-    /// The one thing that cannot be about this step: the field, what is wrong, and the fix.
-    fn problem(&self, trigger: Trigger, last: bool) -> Option<(&'static str, String, &'static str)> {
+    /// The one thing that cannot be about this step: the field, what is wrong, and the fix. `hides_any`: it
+    /// comes before steps for the same failures.
+    fn problem(&self, trigger: Trigger, hides_any: bool) -> Option<(&'static str, String, &'static str)> {
         let too_many = |count: u32, max: u32| format!("is {count} but must be between 1 and {max}");
         match self {
             Self::Retry(retry) => match trigger {
@@ -428,7 +431,7 @@ impl Step {
                 "must come after `nudge` and within an hour".to_owned(),
                 "nudge = \"30s\", skip = \"60s\"",
             )),
-            Self::GiveUp | Self::Degrade if !last => Some((
+            Self::GiveUp | Self::Degrade if hides_any => Some((
                 "",
                 format!("`{}` ends the operation, so the steps after it can never run", self.name()),
                 "move it to the end of the list",

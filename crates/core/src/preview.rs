@@ -9,7 +9,7 @@ use crate::breaker;
 use crate::cost::Usage;
 use crate::decision::{Decision, Reason};
 use crate::failure::Failure;
-use crate::policy::{Policy, Step};
+use crate::policy::{Policy, Step, StepRule};
 use crate::recovery::{Action, Answer, Face, Outcome, Plan, Recovery};
 use crate::route::{Abilities, EndpointId, Model, Needs, Route, Served};
 use crate::time::Instant;
@@ -108,7 +108,8 @@ fn jitter_of(policy: &Policy, failure: &Failure, decision: &Decision) -> Jitter 
         return exact;
     }
     let (_, steps) = policy.steps(failure);
-    let backoff = steps.iter().filter(|rule| rule.step.name() == decision.step).find_map(|rule| match &rule.step {
+    let taken = |rule: &&StepRule| rule.step.name() == decision.step && rule.applies_to(failure.tool.as_deref());
+    let backoff = steps.iter().filter(taken).find_map(|rule| match &rule.step {
         Step::Retry(retry) => Some(retry.backoff),
         Step::Restart(restart) => Some(restart.backoff),
         _ => None,

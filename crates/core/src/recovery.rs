@@ -243,10 +243,13 @@ struct Running {
     paid_retry: Option<EndpointId>,
 }
 
+/// How far a list of steps was worked through at this target; or, apart from it, one of its steps for one tool: the
+/// list goes on past it, and a later failure of that tool comes back to it.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
     trigger: Trigger,
     step: usize,
+    for_tool: bool,
     used: u32,
     last_wait: Duration,
 }

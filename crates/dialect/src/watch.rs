@@ -26,6 +26,9 @@ use alike::Alike;
 pub(crate) use messages::Block;
 pub(crate) use responses::{Message, Part, has_output};
 
+/// A longer name is none that a policy could speak of.
+const TOOL_BYTES_MAX: usize = 256;
+
 /// Follows one stream.
 #[derive(Clone, Debug)]
 pub struct Watch {
@@ -76,6 +79,10 @@ pub(crate) struct Known {
     /// An error or nonsense was seen: whatever end follows, it is none.
     broken: bool,
     content: bool,
+    /// A tool call is open.
+    in_call: bool,
+    /// The tool that was called last.
+    tool: Option<Box<str>>,
     framing: Framing,
     /// A frame has reached the client.
     begun: bool,
@@ -131,6 +138,12 @@ impl Watch {
             self.known.sent.back_to(mark);
         }
         self.known.broken |= broken;
+        self.known.in_call = match seen {
+            Seen::ToolPart => true,
+            Seen::ToolWhole | Seen::End => false,
+            // Pings come at any time; and what breaks off inside a call leaves it open.
+            Seen::Preamble | Seen::Content | Seen::Error | Seen::Malformed => self.known.in_call,
+        };
         self.known.begun |= !broken && seen != Seen::ToolPart;
         seen
     }
@@ -160,6 +173,16 @@ impl Watch {
     /// Why the answer ended, in the provider's words.
     pub fn stop_reason(&self) -> Option<&str> {
         self.known.stop_reason.as_deref()
+    }
+
+    /// Whether a tool call is open: begun, and not whole.
+    pub const fn in_call(&self) -> bool {
+        self.known.in_call
+    }
+
+    /// The tool that was called last, by its name: whose call is open, where one is.
+    pub fn last_tool(&self) -> Option<&str> {
+        self.known.tool.as_deref()
     }
 
     /// What has reached the client if every frame went out but those of an open tool call.
@@ -275,6 +298,17 @@ impl Known {
 
     fn set_stop_reason(&mut self, reason: Text<'_>) {
         self.stop_reason = Some(reason.decode().into_owned());
+    }
+
+    /// Another call has begun, of a tool whose name may come later.
+    fn begin_call(&mut self, name: Option<Text<'_>>) {
+        self.tool = None;
+        self.name_tool(name);
+    }
+
+    fn name_tool(&mut self, name: Option<Text<'_>>) {
+        let name = name.filter(|name| !name.is_empty() && name.raw().len() <= TOOL_BYTES_MAX);
+        self.tool = name.map(|name| name.decode().into()).or(self.tool.take());
     }
 
     /// Later counts are larger; a count that is left out keeps what was said before.

@@ -321,6 +321,12 @@ impl Opened {
         self.foreign.as_ref().is_some_and(|foreign| foreign.in_call)
     }
 
+    /// The tool whose call has come in part, or in no shape that can be told.
+    fn open_tool(&self) -> Option<&str> {
+        let in_call = self.foreign.as_ref().map_or(self.watch.in_call(), |foreign| foreign.in_call);
+        self.upstream().last_tool().filter(|_| in_call)
+    }
+
     /// What the provider counted, as far as it has said.
     pub(crate) fn counted(&self) -> Option<steadfast_dialect::watch::Usage> {
         self.upstream().usage()
@@ -353,8 +359,9 @@ impl Opened {
         }
     }
 
-    fn charged(&self, operation: &Operation, trouble: Trouble) -> Trouble {
-        trouble.with_usage(self.usage(operation))
+    /// A failure of what came so far: an answer of no use is paid for all the same.
+    pub(crate) fn charged(&self, operation: &Operation, trouble: Trouble) -> Trouble {
+        trouble.with_usage(self.usage(operation)).in_call_of(self.open_tool())
     }
 }
 

@@ -223,7 +223,7 @@ async fn relay(
             None => frame.raw,
             Some(sewn) => match sewn.splice.feed(&frame, &seen) {
                 Ok(piece) => piece,
-                Err(_) => return broken(charged(diverged(), &opened, operation), *opened, seam, &holding),
+                Err(_) => return broken(opened.charged(operation, diverged()), *opened, seam, &holding),
             },
         };
         let caught_up = seam.as_ref().is_none_or(|seam| seam.splice.caught_up());
@@ -245,7 +245,7 @@ async fn relay(
             Seen::Preamble => holding.committed && !holding.tool_open,
             Seen::End => {
                 if !opened.watch.has_content() && !holding.committed && !continues(seam.as_deref()) {
-                    return broken(charged(empty(), &opened, operation), *opened, seam, &holding);
+                    return broken(opened.charged(operation, empty()), *opened, seam, &holding);
                 }
                 true
             }
@@ -272,7 +272,7 @@ async fn relay(
                 safe = false;
                 waited = commit(operation, &mut opened, &mut holding, Bytes::new(), seam.as_deref_mut(), out).await;
             } else {
-                return broken(charged(too_much(), &opened, operation), *opened, seam, &holding);
+                return broken(opened.charged(operation, too_much()), *opened, seam, &holding);
             }
         }
         if waited {
@@ -316,7 +316,7 @@ async fn served(
     out: &Out,
 ) -> End {
     if !opened.watch.has_content() && !holding.committed && !continues(seam.as_deref()) {
-        return broken(charged(empty(), &opened, operation), opened, seam, &holding);
+        return broken(opened.charged(operation, empty()), opened, seam, &holding);
     }
     operation.succeeded(opened.counted().or(Some(estimated(operation, &opened))));
     let rest = opened.frames.rest();
@@ -540,11 +540,6 @@ pub(crate) const fn operation_name(asked: Asked) -> &'static str {
 /// Whether a stream only goes on with what was sent: having nothing to add is an answer then.
 fn continues(seam: Option<&Seam>) -> bool {
     seam.is_some_and(|seam| seam.mode == Mode::Prefilled)
-}
-
-/// An answer of no use is paid for all the same.
-fn charged(trouble: Trouble, opened: &Opened, operation: &Operation) -> Trouble {
-    trouble.with_usage(opened.usage(operation))
 }
 
 fn empty() -> Trouble {

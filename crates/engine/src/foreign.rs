@@ -16,7 +16,7 @@ pub(crate) struct Foreign {
     frames: Frames,
     pub(crate) watch: Watch,
     stream: translate::Stream,
-    /// A tool call has begun and is not whole.
+    /// A tool call has begun and is not whole, or came whole and in no shape that can be told.
     pub(crate) in_call: bool,
     finished: bool,
 }
@@ -51,16 +51,14 @@ impl Foreign {
     pub(crate) fn next(&mut self) -> Option<Came> {
         let frame = self.frames.next()?;
         let seen = self.watch.see(&frame);
-        self.in_call = match seen {
-            Seen::ToolPart => true,
-            Seen::ToolWhole => false,
-            _ => self.in_call,
-        };
-        Some(match seen {
+        let came = match seen {
             Seen::Error => Came::Error(frame.data().into_owned().into()),
             Seen::Malformed => Came::Malformed,
             _ => self.stream.feed(&frame).map_or(Came::Malformed, Came::Bytes),
-        })
+        };
+        let untold = seen == Seen::ToolWhole && matches!(came, Came::Malformed);
+        self.in_call = self.watch.in_call() || untold;
+        Some(came)
     }
 
     /// The client's end of a stream that is whole; once.

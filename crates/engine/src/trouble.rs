@@ -23,6 +23,8 @@ pub(crate) struct Trouble {
     pub(crate) usage: Usage,
     /// The kind, where we know it ourselves.
     pub(crate) known: Option<FailureKind>,
+    /// The tool whose call broke off or is malformed.
+    pub(crate) tool: Option<Box<str>>,
 }
 
 impl Trouble {
@@ -56,6 +58,11 @@ impl Trouble {
     /// The same with what was consumed.
     pub(crate) fn with_usage(self, usage: Usage) -> Self {
         Self { usage, ..self }
+    }
+
+    /// The same where it befell the call of a tool.
+    pub(crate) fn in_call_of(self, tool: Option<&str>) -> Self {
+        Self { tool: tool.map(Box::from), ..self }
     }
 
     /// Told that nothing was sent.
@@ -93,7 +100,7 @@ impl Trouble {
         let owned: Vec<(&str, String)> =
             self.headers.iter().filter_map(|(name, value)| Some((name.as_str(), text(value)?))).collect();
         let headers: Vec<(&str, &str)> = owned.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        classifier.classify(&Evidence {
+        let failure = classifier.classify(&Evidence {
             provider: Some(provider),
             surface: self.surface,
             status: self.status.map(|status| status.as_u16()),
@@ -102,7 +109,8 @@ impl Trouble {
             transport: self.transport,
             exit: None::<Exit>,
             now: Some(now),
-        })
+        });
+        Failure { tool: self.tool.as_deref().map(str::to_owned), ..failure }
     }
 
     fn nothing(surface: Surface) -> Self {
@@ -115,6 +123,7 @@ impl Trouble {
             reached: true,
             usage: Usage::default(),
             known: None,
+            tool: None,
         }
     }
 }

@@ -9,12 +9,15 @@ mod codex;
 mod gemini;
 mod openclaw;
 mod opencode;
+mod tools;
 
 use serde_json::Value;
 use steadfast_config::AgentOutput;
 use steadfast_core::cost::Usage;
 
 use crate::process::output::Lines;
+
+pub use tools::Tools;
 
 /// A result is shown and stored up to this much.
 const TEXT_BYTES_MAX: usize = 256 * 1024;
@@ -50,6 +53,8 @@ pub struct Told {
     pub loops: bool,
     /// What it last complained about; not final.
     pub complaint: Option<Complaint>,
+    /// The tools it called.
+    pub tools: Tools,
     /// Its last steps ended for no reason it could name.
     unknown_steps: u32,
 }
@@ -138,6 +143,11 @@ impl Complaint {
 
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES_MAX.min(text.len()))]
+}
+
+/// The elements of a list; none where it is no list.
+fn list<'a>(value: &'a Value, path: &str) -> impl Iterator<Item = &'a Value> {
+    value.pointer(path).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn text<'a>(value: &'a Value, path: &str) -> Option<&'a str> {

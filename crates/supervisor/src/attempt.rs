@@ -384,6 +384,19 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn judge(&self, ended: Ended) -> Verdict {
+        match self.judge_end(ended) {
+            Verdict::Failed(failure) => Verdict::Failed(Failure { tool: self.tool(&failure), ..failure }),
+            verdict @ (Verdict::Done | Verdict::Stopped) => verdict,
+        }
+    }
+
+    /// The tool that failed or never answered, unless the agent named another failure itself.
+    fn tool(&self, failure: &Failure) -> Option<String> {
+        let named = matches!(self.told.end, Some(End::Failed(_))) && failure.kind != FailureKind::Unknown;
+        self.told.tools.last().filter(|_| !named).map(str::to_owned)
+    }
+
+    fn judge_end(&self, ended: Ended) -> Verdict {
         let clean = ended.exit == Exit::Code(0);
         match (ended.by, &self.told.end) {
             (EndedBy::Stopped, _) => Verdict::Stopped,

@@ -33,7 +33,7 @@ export const GROUPS: { name: string; about: string; fields: Field[] }[] = [
     fields: [
       field("retry_share", "Retries, as a share", "of an endpoint's traffic", "number"),
       field("fallback_share", "Fallbacks, as a share", "of a project's successes", "number"),
-      field("session_retries.max", "Retries of a session", "no more than these", "number"),
+      field("session_retries.max", "Retries of a session", "that did not help", "number"),
       field("session_retries.warn", "Warn from", "retries of a session", "number"),
       field("quota_rest", "Rest of a credential", "whose quota is exhausted", "wait"),
     ],

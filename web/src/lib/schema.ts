@@ -352,6 +352,8 @@ export type FailedRequest = {
   rule: string;
   /** The HTTP status that says it best. */
   status?: number | null;
+  /** The tool whose call broke off or was malformed, where one did. */
+  tool?: string | null;
 };
 
 /** What failed, in the shape of the design document. */

@@ -53,6 +53,10 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
 
+    /// The tool whose call failed, for steps that are for one tool only
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+
     /// The policy to explain it under [default: the one of project `default`]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
@@ -98,7 +102,7 @@ pub(crate) fn run(args: &ExplainArgs, sources: &SourceArgs) -> anyhow::Result<Ex
     let policy = policy_named(&loaded.config, args.policy.as_deref())?;
     let classifier = Classifier::with_rules(&loaded.config.rules).context("cannot use the rules of the config")?;
     if args.jsonl {
-        return explain_lines(&classifier, &policy);
+        return explain_lines(&classifier, &policy, args.tool.as_deref());
     }
     let flags_say_enough = args.status.is_some() || args.exit.is_some() || args.signal.is_some();
     let text = match args.text.as_slice() {
@@ -120,7 +124,7 @@ pub(crate) fn run(args: &ExplainArgs, sources: &SourceArgs) -> anyhow::Result<Ex
         exit: args.exit.map(Exit::Code).or(args.signal.map(Exit::Signal)),
         now: Some(now()),
     };
-    let failure = classifier.classify(&evidence);
+    let failure = Failure { tool: args.tool.clone(), ..classifier.classify(&evidence) };
     let preview = preview(&policy, &failure, args.face.into());
     if args.json {
         data(&serde_json::to_string_pretty(&whole(&failure, &policy, &preview))?)?;
@@ -131,7 +135,7 @@ pub(crate) fn run(args: &ExplainArgs, sources: &SourceArgs) -> anyhow::Result<Ex
 }
 
 /// One line for each recorded failure; a line that cannot be read is told and passed over.
-fn explain_lines(classifier: &Classifier, policy: &Policy) -> anyhow::Result<ExitCode> {
+fn explain_lines(classifier: &Classifier, policy: &Policy, tool: Option<&str>) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     let mut input = io::stdin().lock();
     for number in 1.. {
@@ -154,7 +158,8 @@ fn explain_lines(classifier: &Classifier, policy: &Policy) -> anyhow::Result<Exi
         };
         let headers = record.header_pairs();
         let failure = classifier.classify(&record.evidence(&headers));
-        let steps: Vec<&str> = policy.steps(&failure).1.iter().map(|rule| rule.step.name()).collect();
+        let steps = policy.steps(&failure).1.iter().filter(|rule| rule.applies_to(tool));
+        let steps: Vec<&str> = steps.map(|rule| rule.step.name()).collect();
         let told = json!({
             "id": record.id,
             "kind": failure.kind,
@@ -175,6 +180,9 @@ fn story(failure: &Failure, policy: &Policy, preview: &Preview) -> String {
     _ = writeln!(told, "  why      rule {} (rules version {RULES_VERSION})", failure.rule);
     if !failure.message.is_empty() {
         _ = writeln!(told, "  message  {}", failure.message);
+    }
+    if let Some(tool) = &failure.tool {
+        _ = writeln!(told, "  tool     a call of {tool} failed");
     }
     if let Some(wait) = failure.retry_after {
         _ = writeln!(told, "  wait     the other side asks for {}", Words(wait));
@@ -226,6 +234,7 @@ fn whole(failure: &Failure, policy: &Policy, preview: &Preview) -> Value {
         "rule": failure.rule,
         "rules_version": RULES_VERSION,
         "status": failure.status,
+        "tool": failure.tool,
         "message": failure.message,
         "policy": policy.name,
         "trigger": policy.steps(failure).0.to_string(),

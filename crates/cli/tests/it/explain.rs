@@ -46,6 +46,61 @@ fn for_programs_as_one_object() {
     assert_eq!(restarts, 3);
 }
 
+const FOR_A_TOOL: &str = r#"
+[policies.careful.on]
+bad_output = [{ give_up = true, tool = "bash" }, { retry = 1, every = "5s", tool = "edit" }, "fallback"]
+"#;
+
+#[test]
+fn a_step_for_one_tool_is_shown_where_that_tool_failed() {
+    let folder = Folder::new();
+    folder.write("steadfast.toml", FOR_A_TOOL);
+    let explain = |tool: &[&str]| {
+        let arguments = [&["explain", "--policy", "careful", "Failed to parse tool call arguments as JSON"], tool];
+        let told = folder.run(&arguments.concat());
+        assert_eq!((told.code, told.stderr.as_str()), (0, ""));
+        let rules = told.stdout.lines().filter(|line| !line.starts_with("  why ")).map(|line| format!("{line}\n"));
+        rules.collect::<String>()
+    };
+    assert_eq!(
+        explain(&["--tool", "bash"]),
+        "\
+bad_output (LogicError)
+  message  Failed to parse tool call arguments as JSON
+  tool     a call of bash failed
+
+What policy `careful` does about `bad_output` if it keeps failing:
+        0s  give_up                        the policy gives up on this
+"
+    );
+    let edit = explain(&["--tool", "edit"]);
+    assert!(
+        edit.contains("        0s  retry in 5s                    retry 1 of 1 (the step is for another tool)\n"),
+        "{edit}"
+    );
+    let none = explain(&[]);
+    assert!(none.contains("fallback to the next model") && none.contains("(the step is for another tool)"), "{none}");
+    assert!(!none.contains("  tool  ") && !none.contains("retry"), "{none}");
+}
+
+#[test]
+fn recorded_failures_are_told_with_the_steps_for_a_tool_and_no_other_keys() {
+    let folder = Folder::new();
+    folder.write("steadfast.toml", FOR_A_TOOL);
+    let line = r#"{"id":"a","surface":"text","body":"Failed to parse tool call arguments as JSON"}"#;
+    let steps = |tool: &[&str]| {
+        let told = folder.pipe(line, &[&["explain", "--jsonl", "--policy", "careful"], tool].concat());
+        assert_eq!((told.code, told.stderr.as_str()), (0, ""));
+        let value: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+        let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["category", "id", "kind", "retry_after_ms", "rule", "steps"]);
+        value["steps"].to_string()
+    };
+    assert_eq!(steps(&["--tool", "bash"]), r#"["give_up","fallback"]"#);
+    assert_eq!(steps(&["--tool", "edit"]), r#"["retry","fallback"]"#);
+    assert_eq!(steps(&[]), r#"["fallback"]"#);
+}
+
 #[test]
 fn recorded_failures_line_by_line() {
     let lines = r#"{"id":"a","surface":"http","status":429,"headers":{"retry-after":"4"},"body":"slow down"}

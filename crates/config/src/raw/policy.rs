@@ -34,7 +34,9 @@ section! {
         /// How many attempts one request may make over all targets. `default` has 8: seven turn 30 %
         /// random failures into two in ten thousand.
         attempts_max: Count<1, { limits::ATTEMPTS }>,
-        /// How many retries one session may use. `default` has `{ max = 30, warn = 20 }`.
+        /// How many retries that did not help one session may use. `default` has `{ max = 30, warn = 20 }`. A retry that
+        /// serves is given back, so a session of days keeps its retries; what one request may do is bounded by
+        /// `attempts_max`.
         session_retries: RawSessionRetries,
         /// Retries per endpoint as a share of its traffic. `default` has 0.2: an outage is multiplied by
         /// at most 1.2. Endpoints that several policies share get the smallest.
@@ -67,9 +69,9 @@ section! {
 }
 
 section! {
-    /// The retries one session may use, over all its requests.
+    /// The retries one session may use, over all its requests; those that serve are given back.
     RawSessionRetries {
-        /// No retry beyond this many.
+        /// No retry beyond this many that did not help.
         max: Count<0, { limits::SESSION_RETRIES }>,
         /// A warning is due from this many on. Default: the parent's, or two thirds of `max` where that is less.
         warn: Count<0, { limits::SESSION_RETRIES }>,
@@ -170,7 +172,8 @@ section! {
         nudge: Wait,
         /// No answer after this long counts as no (`ask`). Default `"60s"`.
         skip: Wait,
-        /// Only when a call of this tool failed. Default: always.
+        /// Only when a call of this tool failed: it broke off or was malformed on the way here, or an agent ended
+        /// with it. Default: always.
         tool: String,
     }
 }

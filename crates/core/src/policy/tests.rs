@@ -124,6 +124,18 @@ fn impossible_limits_are_refused_by_key() {
 }
 
 #[test]
+fn what_ends_the_operation_for_one_tool_hides_no_step_of_the_others() {
+    let give_up = |tool: Option<&str>| StepRule { step: Step::GiveUp, tool: tool.map(str::to_owned) };
+    let bash = |step| StepRule { step, tool: Some("bash".to_owned()) };
+    let listed = |steps: Vec<StepRule>| problems(|policy| policy.on.set(Trigger::Default, steps));
+    assert_eq!(listed(vec![give_up(Some("bash")), Step::Fallback.into()]), [""; 0]);
+    assert_eq!(listed(vec![give_up(Some("bash")), give_up(Some("edit")), give_up(None)]), [""; 0]);
+    let hidden = ["on.default[0]: `give_up` ends the operation, so the steps after it can never run"];
+    assert_eq!(listed(vec![give_up(Some("bash")), bash(Step::Fallback), Step::Fallback.into()]), hidden);
+    assert_eq!(listed(vec![give_up(None), bash(Step::Fallback)]), hidden);
+}
+
+#[test]
 fn impossible_breakers_are_refused_by_key() {
     let breaker = |change: fn(&mut breaker::Settings)| problems(|policy| change(&mut policy.breaker));
     assert_eq!(breaker(|b| b.failures = 0), ["breaker.failures: is 0 but must be between 1 and 1000"]);

@@ -65,15 +65,24 @@ impl Recovery {
         }
         let policy = Arc::clone(&self.plan.policy);
         let (trigger, steps) = policy.steps(failure);
-        let mut progress = self.progress_of(trigger);
+        let reached = self.progress_of(trigger);
         let mut passed_over = None;
         let mut denied = None;
         let may_wait = self.patience < PATIENCE_MAX && now + 2 * PATIENCE_CAP < self.deadline;
-        while let Some(rule) = steps.get(progress.step) {
+        for (index, rule) in steps.iter().enumerate() {
+            let for_this_tool = rule.tool.is_some() && rule.applies_to(failure.tool.as_deref());
+            if index < reached.step && !for_this_tool {
+                continue;
+            }
             if denied.is_some() && may_wait && !makes_an_attempt(&rule.step) {
                 // What is only denied for a moment comes before a new run, degrading or giving up.
                 break;
             }
+            let progress = match index {
+                _ if for_this_tool => self.progress_for_tool(trigger, index),
+                _ if index == reached.step => reached,
+                _ => Progress { step: index, used: 0, ..reached },
+            };
             let tried = if !rule.applies_to(failure.tool.as_deref()) {
                 Tried::Skipped(Skip::OtherTool)
             } else if spent && makes_an_attempt(&rule.step) {
@@ -89,7 +98,6 @@ impl Recovery {
                     denied = denied.or(Some((name, denial, progress)));
                 }
             }
-            progress = Progress { step: progress.step + 1, used: 0, ..progress };
         }
         let decision = match denied {
             Some((name, denial, progress)) if may_wait => self.be_patient(name, denial, progress, now),
@@ -307,9 +315,10 @@ impl Recovery {
         }
         let policy = Arc::clone(&self.plan.policy);
         let unreachable = Failure::new(FailureKind::NetworkTransient, "refused");
-        let (trigger, steps) = policy.steps(self.failure.as_ref().unwrap_or(&unreachable));
+        let failure = self.failure.as_ref().unwrap_or(&unreachable);
+        let (trigger, steps) = policy.steps(failure);
         let (step, ask) = steps.iter().enumerate().find_map(|(index, rule)| match rule.step {
-            Step::Ask(ask) => Some((index, ask)),
+            Step::Ask(ask) if rule.applies_to(failure.tool.as_deref()) => Some((index, ask)),
             _ => None,
         })?;
         let (place, to) = self.next_place_where(|place| place.model != self.at.model, world, now).ok()?;
@@ -317,7 +326,7 @@ impl Recovery {
             return None;
         }
         // After a "no" the list goes on from here: what comes before would be refused too.
-        self.keep_progress(Progress { trigger, step, used: 0, last_wait: Duration::ZERO });
+        self.keep_progress(Progress { trigger, step, for_tool: false, used: 0, last_wait: Duration::ZERO });
         self.failure = self.failure.take().or(Some(unreachable));
         match self.ask_about(place, to, ask, now) {
             Tried::Taken(decision) => Some(decision),
@@ -516,13 +525,20 @@ impl Recovery {
     }
 
     fn progress_of(&self, trigger: Trigger) -> Progress {
-        let fresh = Progress { trigger, step: 0, used: 0, last_wait: Duration::ZERO };
-        self.progress.iter().find(|known| known.trigger == trigger).copied().unwrap_or(fresh)
+        self.known_progress(Progress { trigger, step: 0, for_tool: false, used: 0, last_wait: Duration::ZERO })
+    }
+
+    fn progress_for_tool(&self, trigger: Trigger, step: usize) -> Progress {
+        self.known_progress(Progress { trigger, step, for_tool: true, used: 0, last_wait: Duration::ZERO })
+    }
+
+    fn known_progress(&self, fresh: Progress) -> Progress {
+        self.progress.iter().find(|known| known.is_of(&fresh)).copied().unwrap_or(fresh)
     }
 
     /// Remembers how far a list was worked through at this target.
     fn keep_progress(&mut self, progress: Progress) {
-        match self.progress.iter_mut().find(|known| known.trigger == progress.trigger) {
+        match self.progress.iter_mut().find(|known| known.is_of(&progress)) {
             Some(known) => *known = progress,
             None => self.progress.push(progress),
         }
@@ -538,6 +554,14 @@ impl Recovery {
             Some(Skip::Money) => Reason::Money,
             _ => Reason::StepsUsedUp,
         }
+    }
+}
+
+impl Progress {
+    /// Whether both are about the same list, or about the same step for one tool.
+    fn is_of(&self, other: &Self) -> bool {
+        let same_place = !self.for_tool || self.step == other.step;
+        self.trigger == other.trigger && self.for_tool == other.for_tool && same_place
     }
 }
 

@@ -26,6 +26,7 @@ struct Choice<'a> {
     /// Something to read that is neither text nor thinking.
     other: bool,
     tool: bool,
+    tool_name: Option<Text<'a>>,
     finish: Option<Text<'a>>,
 }
 
@@ -89,6 +90,10 @@ impl State {
         amount.text = amount.text.or(choice.text);
         known.content |= choice.other;
         if choice.tool {
+            if self.tools & bit == 0 {
+                known.begin_call(None);
+            }
+            known.name_tool(choice.tool_name);
             self.tools |= bit;
         }
         if choice.thinking {
@@ -156,13 +161,47 @@ fn delta<'a>(choice: &mut Choice<'a>, cursor: &mut Cursor<'a>, key: Text<'a>) ->
             Kind::Array => parts(choice, cursor)?,
             _ => choice.text = cursor.string()?.filter(|text| !text.is_empty()),
         },
-        b"tool_calls" | b"function_call" => choice.tool |= cursor.is_substantial()?,
+        name @ (b"tool_calls" | b"function_call") => {
+            let mut calls = cursor.clone();
+            choice.tool_name = match name {
+                b"tool_calls" => called(&mut calls)?,
+                _ => function(&mut calls)?,
+            };
+            choice.tool |= cursor.is_substantial()?;
+        }
         b"reasoning_content" | b"reasoning" | b"reasoning_text" | b"reasoning_details" | b"thinking"
         | b"thinking_blocks" => choice.thinking |= cursor.is_substantial()?,
         b"role" | b"name" | b"index" | b"id" | b"type" | b"token_ids" | b"provider_specific_fields" => cursor.skip()?,
         _ => choice.other |= cursor.is_substantial()?,
     }
     Ok(())
+}
+
+/// The tool of the last call that says its name: the first piece of a call does.
+fn called<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Text<'a>>, Broken> {
+    let mut name = None;
+    cursor.array(|cursor| {
+        cursor.object(|cursor, key| match key.name() {
+            b"function" | b"custom" => {
+                name = function(cursor)?.or(name);
+                Ok(())
+            }
+            _ => cursor.skip(),
+        })
+    })?;
+    Ok(name)
+}
+
+fn function<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Text<'a>>, Broken> {
+    let mut name = None;
+    cursor.object(|cursor, key| match key.name() {
+        b"name" => {
+            name = cursor.string()?;
+            Ok(())
+        }
+        _ => cursor.skip(),
+    })?;
+    Ok(name)
 }
 
 /// Mistral's thinking models write content as a list of parts.

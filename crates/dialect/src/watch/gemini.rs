@@ -26,6 +26,7 @@ struct Part<'a> {
     text: Option<Text<'a>>,
     thought: bool,
     call: bool,
+    name: Option<Text<'a>>,
     goes_on: bool,
     other: bool,
 }
@@ -98,6 +99,10 @@ impl State {
     fn add(&mut self, chunk: &mut Chunk, known: &mut Known, part: &Part<'_>) {
         if part.call {
             // Ordinarily a call is whole in its chunk; Vertex can stream its arguments.
+            if !self.tool {
+                known.begin_call(None);
+            }
+            known.name_tool(part.name);
             chunk.completed |= self.tool && !part.goes_on;
             self.tool = part.goes_on;
             chunk.content = true;
@@ -137,6 +142,10 @@ fn part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Broken> {
             b"functionCall" => {
                 part.call = true;
                 cursor.object(|cursor, key| match key.name() {
+                    b"name" => {
+                        part.name = cursor.string()?;
+                        Ok(())
+                    }
                     b"willContinue" => {
                         part.goes_on = cursor.is_true()?;
                         Ok(())

@@ -30,6 +30,8 @@ struct Event<'a> {
     delta: Delta<'a>,
     /// The type of a block that starts.
     block: &'a [u8],
+    /// The tool it calls.
+    tool: Option<Text<'a>>,
     /// A block that starts with text in it.
     block_text: Option<Text<'a>>,
     error: bool,
@@ -87,6 +89,7 @@ impl State {
     fn start(&mut self, known: &mut Known, event: &Event<'_>) -> Seen {
         if event.block.ends_with(b"tool_use") {
             self.tool = Some(event.index);
+            known.begin_call(event.tool);
             return Seen::ToolPart;
         }
         if self.tool.is_some() {
@@ -170,6 +173,7 @@ fn field<'a>(event: &mut Event<'a>, known: &mut Known, cursor: &mut Cursor<'a>, 
         b"content_block" => cursor.object(|cursor, key| {
             match key.name() {
                 b"type" => event.block = name(cursor)?,
+                b"name" => event.tool = cursor.string()?,
                 b"text" => event.block_text = cursor.string()?.filter(|text| !text.is_empty()),
                 _ => cursor.skip()?,
             }

@@ -62,6 +62,8 @@ struct Event<'a> {
 struct Item<'a> {
     kind: &'a [u8],
     id: Option<Text<'a>>,
+    /// The tool it calls.
+    name: Option<Text<'a>>,
     content: bool,
     raw: &'a [u8],
 }
@@ -141,6 +143,7 @@ impl State {
     fn added(&mut self, known: &mut Known, event: &Event<'_>) -> Seen {
         if event.item.kind.ends_with(b"_call") {
             self.tools.push(event.output_index);
+            known.begin_call(event.item.name);
             return Seen::ToolPart;
         }
         if !self.tools.is_empty() {
@@ -254,6 +257,7 @@ fn item<'a>(cursor: &mut Cursor<'a>) -> Result<Item<'a>, Broken> {
         match key.name() {
             b"type" => item.kind = name(cursor)?,
             b"id" => item.id = cursor.string()?,
+            b"name" => item.name = cursor.string()?,
             b"content" => item.content = cursor.is_substantial()?,
             _ => cursor.skip()?,
         }

@@ -159,6 +159,60 @@ fn a_tool_call_the_provider_never_finished_is_not_released_by_the_end() {
 }
 
 #[test]
+fn the_tool_whose_call_is_open_is_known_by_name() {
+    let tools = |format: Format, events: &[&str]| {
+        let written: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let mut watch = Watch::new(format);
+        let told = fixture::frames(Framing::Sse, &written.into()).into_iter().map(|frame| {
+            watch.see(&frame);
+            let tool = watch.last_tool().unwrap_or("-").to_owned();
+            if watch.in_call() { format!("in {tool}") } else { tool }
+        });
+        told.collect::<Vec<_>>()
+    };
+    let chat = |delta: &str| format!(r#"{{"choices":[{{"delta":{delta}}}]}}"#);
+    let chat = [
+        chat(r#"{"content":"Hm"}"#),
+        chat(r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"bash","arguments":""}}]}"#),
+        chat(r#"{"tool_calls":[{"index":0,"function":{"arguments":"{\"name\":\"no\""}}]}"#),
+        chat(r#"{"tool_calls":[{"index":1,"id":"d","custom":{"name":"edit","input":""}}]}"#),
+        r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#.to_owned(),
+        chat(r#"{"function_call":{"name":"old","arguments":""}}"#),
+        chat("[]") + "oops",
+    ];
+    let chat: Vec<&str> = chat.iter().map(String::as_str).collect();
+    assert_eq!(tools(Format::Chat, &chat), ["-", "in bash", "in bash", "in edit", "edit", "in old", "in old"]);
+    let messages = [
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"bash","input":{}}}"#,
+        r#"{"type":"ping"}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"t"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    assert_eq!(tools(Format::Messages, &messages), ["in bash", "in bash", "bash", "in -", "in -"]);
+    let responses = [
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"custom_tool_call","name":"bash"}}"#,
+        r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"x"}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"custom_tool_call","name":"bash"}}"#,
+    ];
+    assert_eq!(tools(Format::Responses, &responses), ["in bash", "in bash", "bash"]);
+    let part = |call: &str| format!(r#"{{"candidates":[{{"content":{{"parts":[{{"functionCall":{call}}}]}}}}]}}"#);
+    let gemini = [r#"{"name":"bash","willContinue":true}"#, r#"{"willContinue":true}"#, "{}"].map(part);
+    let gemini: Vec<&str> = gemini.iter().map(String::as_str).collect();
+    assert_eq!(tools(Format::Gemini, &gemini), ["in bash", "in bash", "bash"]);
+}
+
+#[test]
+fn a_name_no_policy_could_speak_of_is_not_kept() {
+    let name = "x".repeat(TOOL_BYTES_MAX + 1);
+    let (seen, watch) = see(
+        Format::Messages,
+        &format!(r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","name":"{name}"}}}}"#),
+    );
+    assert_eq!((seen, watch.in_call(), watch.last_tool()), (Seen::ToolPart, true, None));
+}
+
+#[test]
 fn thinking_alone_is_no_answer() {
     let (seen, watch) = see(Format::Chat, r#"{"choices":[{"delta":{"reasoning":"Hm"},"finish_reason":"stop"}]}"#);
     assert_eq!(seen, Seen::Content);

@@ -523,9 +523,9 @@ async fn lists_and_analytics_tell_what_happened() {
     assert_eq!((&sessions["items"][0]["session"], &sessions["items"][0]["can_retry"]), (&"s1".into(), &true.into()));
     let alerts = get(&stage, "/api/alerts").await.json();
     assert_eq!(alerts["items"][0]["alert"], "chain_failed", "{alerts}");
-    assert!(alerts["items"][0]["resolved"].is_string(), "the next request was served: {alerts}");
+    assert!(alerts["items"][0]["resolved"].is_null(), "one request that was served is no sign: {alerts}");
     let open = get(&stage, "/api/alerts?open=true").await.json();
-    assert_eq!(open["items"], json!([]));
+    assert_eq!(open["items"], alerts["items"]);
     let id = alerts["items"][0]["id"].as_str().unwrap();
     let noted = send(&stage, Method::POST, &format!("/api/alerts/{id}/acknowledge"), json!({ "note": "on it" })).await;
     assert_eq!(noted.status, 200, "{}", noted.text());

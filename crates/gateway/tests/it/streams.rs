@@ -216,6 +216,45 @@ async fn a_tool_call_arrives_whole_or_not_at_all() {
 }
 
 #[tokio::test]
+async fn a_step_for_a_tool_is_taken_where_a_call_of_that_tool_breaks() {
+    // Gemini's call is a single event: where it does not come, nobody knows whose it was.
+    all_at_once([Speaks::Chat, Speaks::Responses, Speaks::Messages], |speaks| async move {
+        for (fault, tool) in in_call(speaks, "tool").iter().flat_map(|fault| [(fault, "weather"), (fault, "bash")]) {
+            let steps = format!(r#"[{{ fallback = true, tool = "{tool}" }}, {{ retry = 1, every = "20ms" }}]"#);
+            let on = ["stream_interrupted", "network_transient", "bad_output", "timeout"];
+            let on: String = on.iter().map(|kind| format!("{kind} = {steps}\n")).collect();
+            let stage = Stage::usual(&noticing_after("3s", &format!("[policies.quick.on]\n{on}"))).await;
+            stage.script("a", &format!("{fault} x1; answer=tool words=5"));
+            stage.script("b", "answer=tool words=5");
+            let text = stage.send(post(speaks.path(true), &speaks.body_with_tool())).await.text();
+            let decided = stage.events("decision", &["step", "passed_over"]);
+            let told = format!("{speaks:?} {fault} {tool}: {decided:?} {text}");
+            assert!(speaks.is_whole(&text) && speaks.error(&text).is_none(), "{told}");
+            let expected = match tool {
+                "weather" => "fallback null",
+                _ => "retry the step is for another tool",
+            };
+            assert_eq!(decided, [expected], "{told}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_step_for_a_tool_is_passed_over_where_text_breaks_or_a_call_was_whole() {
+    let steps = r#"[{ give_up = true, tool = "weather" }, { retry = 1, every = "20ms" }]"#;
+    let policy = quick(&format!("stream = \"safe\"\n[policies.quick.on]\nstream_interrupted = {steps}"));
+    for (speaks, fault) in [(Speaks::Chat, "answer=text+tool cut=2"), (Speaks::Messages, "answer=tool no-done")] {
+        let stage = Stage::usual(&policy).await;
+        stage.script("a", &format!("{fault} x1; answer=tool words=5"));
+        let text = stage.send(post(speaks.path(true), &speaks.body_with_tool())).await.text();
+        let decided = stage.events("decision", &["kind", "step"]);
+        assert!(speaks.is_whole(&text) && speaks.error(&text).is_none(), "{speaks:?} {fault} {decided:?} {text}");
+        assert_eq!(decided, ["stream_interrupted retry"], "{speaks:?} {fault} {text}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_resumed_inside_json_or_thinking() {
     for speaks in Speaks::ALL {
         let mut json = speaks.body(true);

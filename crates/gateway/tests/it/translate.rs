@@ -416,6 +416,28 @@ async fn a_translated_stream_keeps_every_promise_of_a_stream() {
 }
 
 #[tokio::test]
+async fn a_step_for_a_tool_is_taken_where_its_call_breaks_on_the_way_to_another_format() {
+    let steps = r#"[{ give_up = true, tool = "weather" }, { retry = 1, every = "20ms" }]"#;
+    let policy = quick(&format!("[policies.quick.on]\nstream_interrupted = {steps}\nnetwork_transient = {steps}"));
+    all_at_once(pairs().filter(|(_, vendor)| *vendor != Vendor::Google), |(speaks, vendor)| {
+        let policy = policy.clone();
+        async move {
+            for (fault, served) in [("answer=tool cut-in-tool", false), ("cut=0", true)] {
+                let stage = Stage::usual(&policy).await;
+                stage.script("a", "status=404");
+                stage.script("b", &format!("{fault} x1; answer=tool"));
+                let request =
+                    with(post(speaks.path(true), &speaks.body_with_tool()), "x-steadfast-chain", vendor.model());
+                let answer = stage.send(request).await;
+                let told = format!("{speaks:?} {vendor:?} {fault}: {}", answer.text());
+                assert_eq!(answer.status.is_success(), served, "{told}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_tool_call_crosses_whole_or_not_at_all() {
     all_at_once(pairs(), |(speaks, vendor)| async move {
         for fault in ["cut-in-tool", "end-in-tool"] {

@@ -1,9 +1,9 @@
-//! Claude Code's `stream-json`: `system/init`, `system/api_retry`, `assistant`, `result`.
+//! Claude Code's `stream-json`: `system/init`, `system/api_retry`, `assistant`, `user` (what tools answered), `result`.
 
 use serde_json::Value;
 use steadfast_core::cost::Usage;
 
-use super::{Complaint, End, Told, count, status, text, usd_micros};
+use super::{Complaint, End, Told, count, list, status, text, usd_micros};
 
 pub(super) fn event(event: &Value, told: &mut Told) {
     match (text(event, "/type"), text(event, "/subtype")) {
@@ -16,11 +16,25 @@ pub(super) fn event(event: &Value, told: &mut Told) {
             told.own_retries += 1;
             let message = text(event, "/error").unwrap_or("a call is made again");
             told.complaint = Some(Complaint::new(status(event, "/error_status"), message));
+            told.tools.went_on();
         }
         // The text of a failure comes as an answer of the model `<synthetic>`.
         (Some("assistant"), _) if event.get("error").is_some_and(|error| !error.is_null()) => {
             let words = text(event, "/message/content/0/text").or(text(event, "/error")).unwrap_or_default();
             told.complaint = Some(Complaint::new(None, words));
+            told.tools.went_on();
+        }
+        (Some("assistant"), _) => {
+            told.tools.went_on();
+            for call in list(event, "/message/content").filter(|part| text(part, "/type") == Some("tool_use")) {
+                told.tools.called(text(call, "/id").unwrap_or_default(), text(call, "/name").unwrap_or_default());
+            }
+        }
+        (Some("user"), _) => {
+            for answer in list(event, "/message/content").filter(|part| text(part, "/type") == Some("tool_result")) {
+                let failed = answer.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+                told.tools.answered(text(answer, "/tool_use_id").unwrap_or_default(), failed);
+            }
         }
         (Some("result"), subtype) => result(event, subtype, told),
         _ => {}

@@ -1,4 +1,4 @@
-//! The events of `opencode run --format json`: `step_start`, `text`, `step_finish`, `error`.
+//! The events of `opencode run --format json`: `step_start`, `text`, `tool_use`, `step_finish`, `error`.
 
 use serde_json::Value;
 
@@ -15,12 +15,22 @@ pub(super) fn event(event: &Value, told: &mut Told) {
     }
     match text(event, "/type") {
         Some("step_start") => told.end = None,
-        Some("text") => told.answer(text(event, "/part/text").unwrap_or_default()),
+        Some("text") => {
+            told.answer(text(event, "/part/text").unwrap_or_default());
+            told.tools.went_on();
+        }
+        // Told once, when the tool has answered.
+        Some("tool_use") => {
+            let id = text(event, "/part/callID").unwrap_or_default();
+            told.tools.called(id, text(event, "/part/tool").unwrap_or_default());
+            told.tools.answered(id, text(event, "/part/state/status") == Some("error"));
+        }
         Some("step_finish") => step_finish(event, told),
         Some("error") => {
             let name = text(event, "/error/name").unwrap_or_default();
             let message = text(event, "/error/data/message").or(text(event, "/error/message")).unwrap_or_default();
             told.structured = true;
+            told.tools.went_on();
             told.failed(status(event, "/error/data/statusCode"), format!("{name} {message}").trim());
         }
         _ => {}

@@ -152,6 +152,72 @@ fn openclaw_speaks_once_over_several_lines() {
     assert_eq!(failure(&failed), (None, "rate_limit 429 slow down"));
 }
 
+/// The tool each agent was using when it told no more.
+fn last_tool(output: AgentOutput, lines: &[&str]) -> Option<String> {
+    told(output, lines).tools.last().map(str::to_owned)
+}
+
+#[test]
+fn a_tool_that_failed_or_never_answered_is_known_until_the_agent_goes_on() {
+    let claude = |lines: &[&str]| last_tool(AgentOutput::Claude, lines);
+    let call = r#"{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"Let me see"},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]},"session_id":"s1"}"#;
+    let failed = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"Exit code 2","is_error":true,"tool_use_id":"t1"}]},"session_id":"s1"}"#;
+    let fine = r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"ok"}]},"session_id":"s1"}"#;
+    let goes_on =
+        r#"{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"I see"}]},"session_id":"s1"}"#;
+    let refused = r#"{"type":"system","subtype":"api_retry","attempt":1,"error_status":529,"error":"overloaded"}"#;
+    assert_eq!(claude(&[call]).as_deref(), Some("Bash"), "it has not answered");
+    assert_eq!(claude(&[call, failed]).as_deref(), Some("Bash"));
+    assert_eq!(
+        [claude(&[call, fine]), claude(&[call, failed, goes_on]), claude(&[call, failed, refused])],
+        [const { None }; 3]
+    );
+
+    let codex = |lines: &[&str]| last_tool(AgentOutput::Codex, lines);
+    let run = |status: &str, event: &str| {
+        format!(
+            r#"{{"type":"item.{event}","item":{{"id":"item_1","type":"command_execution","command":"make","aggregated_output":"","status":"{status}"}}}}"#
+        )
+    };
+    let (begun, failed) = (run("in_progress", "started"), run("failed", "completed"));
+    assert_eq!(codex(&[&begun]).as_deref(), Some("command_execution"));
+    assert_eq!(codex(&[&begun, &failed]).as_deref(), Some("command_execution"));
+    assert_eq!(codex(&[&begun, &run("completed", "completed")]), None);
+    let reasoning = r#"{"type":"item.completed","item":{"id":"item_2","type":"reasoning","text":"Hm"}}"#;
+    assert_eq!(codex(&[&begun, &failed, reasoning]), None);
+    let mcp = r#"{"type":"item.started","item":{"id":"item_3","type":"mcp_tool_call","server":"docs","tool":"search","status":"in_progress"}}"#;
+    assert_eq!(codex(&[mcp]).as_deref(), Some("search"));
+
+    let gemini = |lines: &[&str]| last_tool(AgentOutput::Gemini, lines);
+    let call = r#"{"type":"tool_use","tool_name":"run_shell_command","tool_id":"t1","parameters":{}}"#;
+    let failed = r#"{"type":"tool_result","tool_id":"t1","status":"error","error":{"type":"TOOL_EXECUTION_ERROR","message":"no"}}"#;
+    assert_eq!(gemini(&[call, failed]).as_deref(), Some("run_shell_command"));
+    assert_eq!(gemini(&[call, r#"{"type":"tool_result","tool_id":"t1","status":"success","output":""}"#]), None);
+
+    let opencode = |lines: &[&str]| last_tool(AgentOutput::Opencode, lines);
+    let tool = |status: &str| {
+        format!(
+            r#"{{"type":"tool_use","sessionID":"ses_1","part":{{"type":"tool","tool":"bash","callID":"c1","state":{{"status":"{status}"}}}}}}"#
+        )
+    };
+    assert_eq!(opencode(&[&tool("error")]).as_deref(), Some("bash"));
+    assert_eq!(opencode(&[&tool("completed")]), None);
+    let answer = r#"{"type":"text","sessionID":"ses_1","part":{"text":"four"}}"#;
+    assert_eq!(opencode(&[&tool("error"), answer]), None);
+}
+
+#[test]
+fn of_calls_without_end_only_the_last_are_known() {
+    let call = |number: usize| {
+        format!(r#"{{"type":"tool_use","tool_name":"tool-{number}","tool_id":"t{number}","parameters":{{}}}}"#)
+    };
+    let calls: Vec<String> = (0..1000).map(call).collect();
+    let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+    assert_eq!(last_tool(AgentOutput::Gemini, &calls).as_deref(), Some("tool-999"));
+    let answered = r#"{"type":"tool_result","tool_id":"t0","status":"error"}"#;
+    assert_eq!(last_tool(AgentOutput::Gemini, &[&calls[..], &[answered]].concat()).as_deref(), Some("tool-999"));
+}
+
 #[test]
 fn text_is_not_looked_into() {
     let text = told(AgentOutput::Text, &[r#"{"type":"result","is_error":true}"#]);

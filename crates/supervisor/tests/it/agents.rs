@@ -75,6 +75,28 @@ async fn an_agent_that_dies_without_its_last_word_has_failed_though_it_exits_wit
 }
 
 #[tokio::test]
+async fn a_step_for_a_tool_is_taken_where_that_tool_was_the_end_of_it() {
+    let call = r#"echo '{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}'"#;
+    let failed = r#"echo '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"killed"}]}}'"#;
+    let fine = r#"echo '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}'"#;
+    let narrowed =
+        config("PROGRAM").replace("process_died = [", r#"process_died = [{ give_up = true, tool = "Bash" }, "#);
+    for (answer, expected) in [
+        (failed, &["process_died give_up"][..]),
+        ("", &["process_died give_up"]),
+        (fine, &["process_died retry", "process_died fallback"]),
+        // The agent itself says what went wrong, and it is not the tool.
+        (format!("{failed}; {OVERLOADED}").as_str(), &["overloaded retry", "overloaded fallback"]),
+    ] {
+        let (folder, story) = (Folder::new(), Story::default());
+        let body = format!("{}\n[ $4 = haiku ] && {{ {DONE}; exit 0; }}\n{call}\n{answer}\nexit 1", told(&folder));
+        let agent = folder.script("agent", &body);
+        let result = run(&folder.fleet(&narrowed.replace("PROGRAM", &agent)), task(&["haiku"]), &story).await;
+        assert_eq!(story.decisions(), expected, "{answer}: {result:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_conversation_that_is_lost_is_begun_anew() {
     let (folder, story) = (Folder::new(), Story::default());
     let lost = r#"[ $5 = --resume ] && { echo "No conversation found with session ID: $6" >&2; exit 1; }"#;

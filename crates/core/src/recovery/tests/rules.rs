@@ -2,6 +2,7 @@
 
 use super::templates::endpoint_that_never_trips;
 use super::*;
+use crate::policy::{Retry, StepTable};
 
 fn fail(kind: &str) -> String {
     format!("{kind}; 200")
@@ -82,6 +83,40 @@ fn a_step_may_be_for_one_tool_only() {
          0s bad_output: give_up: the policy gives up on this
          0s gave up: the policy gives up on this",
     );
+}
+
+#[test]
+fn a_step_for_one_tool_is_due_also_after_failures_of_others() {
+    let second = Backoff::every(Duration::from_secs(1));
+    let retry = |max| Step::Retry(Retry { max, backoff: second, with_context: false });
+    let mut script = Script::new("default").policy(|policy| {
+        let bash = StepRule { step: retry(1), tool: Some("bash".to_owned()) };
+        policy.on.set("bad_output".parse().unwrap(), vec![bash, retry(2).into(), Step::GiveUp.into()]);
+    });
+    check(
+        &script.play("bad_output; bad_output tool:bash; bad_output tool:bash; bad_output"),
+        "0s attempt 1 sonnet@one (first)
+         0s bad_output: retry in 1s: retry 1 of 2 [the step is for another tool]
+         1s attempt 2 sonnet@one (retry)
+         1s bad_output: retry in 1s: retry 1 of 1
+         2s attempt 3 sonnet@one (retry)
+         2s bad_output: retry in 1s: retry 2 of 2 [the step is used up]
+         3s attempt 4 sonnet@one (retry)
+         3s bad_output: give_up: the policy gives up on this [the step is used up]
+         3s gave up: the policy gives up on this",
+    );
+}
+
+#[test]
+fn a_question_about_another_tool_is_not_asked_where_nobody_admits() {
+    let mut script = Script::new("council").face(Face::COUNCIL).chain(&["opus"]).policy(|policy| {
+        let bash = StepRule { step: ask(), tool: Some("bash".to_owned()) };
+        policy.on = StepTable::new([(Trigger::Default, vec![bash, Step::Degrade.into()])]);
+    });
+    script.primary = "haiku";
+    let word = Override { mode: Mode::ForcedOpen, reason: "drill".to_owned(), until: Instant::from_millis(600_000) };
+    script.world.endpoint(EndpointId(2)).unwrap().breaker.set_override(Some(word));
+    check(&script.play(""), "0s unknown: degrade: going on without it\n 0s degraded");
 }
 
 #[test]
@@ -423,7 +458,7 @@ pub(super) fn trip(script: &Script, endpoint: u16) {
 
 fn three_growing() -> Step {
     let backoff = Backoff::new(Duration::from_secs(1), 2.0, Duration::from_secs(30), Jitter::Spread(0.0)).unwrap();
-    Step::Retry(crate::policy::Retry { max: 3, backoff, with_context: false })
+    Step::Retry(Retry { max: 3, backoff, with_context: false })
 }
 
 fn ask() -> Step {
