@@ -8,7 +8,9 @@
 //! Every permit carries the generation it was given in. A result from an older generation counts
 //! nowhere: a model call outlives a cooldown, so stragglers from before a trip are the normal
 //! case. Every probe has a lease; one that hangs, is cancelled or ends neutral gives its place
-//! to the next, or one lost caller would shut the endpoint for good.
+//! to the next, or one lost caller would shut the endpoint for good. A stream is judged by its
+//! first content ([`Breaker::begun`]): its end may be minutes away, and nobody else is let through
+//! until then.
 //!
 //! Knows no providers and no clock. While closed, admitting is one atomic load and recording a
 //! success one compare-and-swap; everything else takes a short lock.
@@ -80,6 +82,8 @@ enum Role {
     /// Ordinary traffic, with the suspicion it was admitted under.
     Traffic(Mark),
     Probe(u64),
+    /// A probe whose verdict is in, while others are still asked for theirs.
+    Judged,
     /// Admitted against the breaker's advice (forced closed, shadow, panic): proves nothing.
     Extra,
 }
@@ -266,6 +270,9 @@ impl Breaker {
             Role::Extra => None,
             Role::Probe(probe) => self
                 .change(|machine, settings| machine.probed(settings, (probe, permit.generation), outcome, hint, now)),
+            Role::Judged => {
+                self.change(|machine, settings| machine.broke_off(settings, permit.generation, outcome, hint, now))
+            }
             Role::Traffic(_) if gate.generation() != permit.generation => None,
             Role::Traffic(mark) => match outcome {
                 Outcome::Neutral => {
@@ -284,6 +291,23 @@ impl Breaker {
                 Outcome::Failure | Outcome::Degraded => self.suffer(permit.generation, mark, outcome, hint, now),
             },
         }
+    }
+
+    /// The attempt's first content has come. Of a probe that is the verdict; of any other attempt it
+    /// says nothing, and costs a look at its permit. The permit is changed to what the attempt is
+    /// from here on, so that how it ends is not taken for a second verdict.
+    pub fn begun(&self, permit: &mut Permit, now: Instant) -> Option<Transition> {
+        let Role::Probe(probe) = permit.role else { return None };
+        self.change(|machine, settings| {
+            let transition = machine.probed(settings, (probe, permit.generation), Outcome::Success, None, now);
+            *permit = match transition {
+                // Whoever closed it is the first attempt of the closed breaker. Should it break off, it is
+                // the first failure there: nowhere would hide an endpoint that begins well and never ends.
+                Some(_) => Permit { generation: machine.generation, role: Role::Traffic(Mark::default()) },
+                None => Permit { role: Role::Judged, ..*permit },
+            };
+            transition
+        })
     }
 
     /// Takes the verdict of health checks. An unhealthy endpoint is refused at least until `until`,

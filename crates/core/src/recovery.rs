@@ -76,7 +76,7 @@ pub struct Face {
 /// What the driver must do now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// Make this attempt, then report `succeeded`, `failed` or `cancelled`.
+    /// Make this attempt, report `begun` where its answer streams, then `succeeded`, `failed` or `cancelled`.
     Attempt(Attempt),
     /// Call `next` again then.
     Wait(Instant),
@@ -314,6 +314,18 @@ impl Recovery {
                 State::Restarting { .. } => self.run_anew(now),
             }
         }
+    }
+
+    /// The first content of the running attempt's answer has come; says how that changed the endpoint's
+    /// breaker, where it did. It is the verdict of a probe and nothing else: money, allowances and the
+    /// attempt itself are settled at its end, which is still to be reported.
+    pub fn begun(&mut self, world: &World, now: Instant) -> Option<Transition> {
+        let State::Running(running) = &mut self.state else { return None };
+        if !running.permit.is_probe() || self.plan.needs.free {
+            return None;
+        }
+        let endpoint = world.endpoint(running.attempt.target.endpoint)?;
+        endpoint.breaker.begun(&mut running.permit, now)
     }
 
     /// The running attempt served; says how that changed the endpoint's breaker, where it did.

@@ -45,6 +45,7 @@ fn a_success_allocates_nothing() {
     let used = allocation_counter::measure(|| {
         let mut recovery = Recovery::start(plan_of_the_operation, now);
         assert!(matches!(recovery.next(&world, now), Action::Attempt(_)));
+        recovery.begun(&world, now);
         recovery.succeeded(Usage::default(), &world, now + Duration::from_secs(1));
     });
     assert_eq!(used.count_total, 0);

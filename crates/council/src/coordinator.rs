@@ -242,7 +242,7 @@ impl Coordinator {
             Event::Retry(whom) => self.retry(whom),
             Event::Switch { seat, model } => self.switch(seat, &model),
             Event::Stop => self.stop(now),
-            Event::Piece { call, text } => self.piece(call, text),
+            Event::Piece { call, text } => self.piece(call, text, now),
             Event::Served { call, usage } => self.served(call, usage, now),
             Event::Failed { call, failure, usage } => self.failed(call, &failure, usage, now),
             Event::ToolSilent => self.tool_silent(),
@@ -398,7 +398,7 @@ impl Coordinator {
         self.out.push(Action::Call(call));
     }
 
-    fn piece(&mut self, call: u64, text: String) {
+    fn piece(&mut self, call: u64, text: String, now: Instant) {
         let Some(turn) = calling(&mut self.floor, call) else { return };
         if text.is_empty() {
             return;
@@ -407,6 +407,7 @@ impl Coordinator {
         turn.shown_bytes += text.len();
         let (seat, model) = (turn.seat, turn.model());
         if begins {
+            turn.recovery.begun(&self.setup.world, now);
             let member = self.seats[seat].member.name.clone();
             self.log(Entry::Begin { member, model: model.to_string() });
         }

@@ -227,6 +227,9 @@ async fn relay(
             },
         };
         let caught_up = seam.as_ref().is_none_or(|seam| seam.splice.caught_up());
+        if !holding.first_seen && matches!(seen, Seen::Content | Seen::ToolPart | Seen::ToolWhole) {
+            operation.begun(opened.came);
+        }
         let release = match seen {
             Seen::Content => {
                 if !std::mem::replace(&mut holding.first_seen, true) {

@@ -543,6 +543,14 @@ impl Operation {
         Some(format!("translated: {told}"))
     }
 
+    /// The first content of an answer, words or a tool call, came at this moment.
+    pub(crate) fn begun(&mut self, came: Instant) {
+        let Some(transition) = self.recovery.begun(&self.world, came) else { return };
+        if let Some(place) = self.attempt.and_then(|(attempt, _)| self.place(attempt.target)) {
+            self.engine.breaker_changed(&place.endpoint, &transition, &self.call.id);
+        }
+    }
+
     /// The first content of a stream has come.
     pub(crate) fn first_token(&mut self) {
         if let Some(trace) = &mut self.trace {

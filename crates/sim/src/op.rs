@@ -82,6 +82,8 @@ pub(crate) struct Running {
     pub(crate) paid_fallback: bool,
     pub(crate) paid_retry: Option<EndpointId>,
     pub(crate) probe: bool,
+    /// It was a probe, and its first content was the verdict.
+    pub(crate) judged: bool,
     /// How long a probe's place is kept.
     pub(crate) lease: Duration,
 }

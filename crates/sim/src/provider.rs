@@ -97,6 +97,8 @@ pub struct Call {
 pub struct Reply {
     /// How long it takes.
     pub latency: Duration,
+    /// When its first content comes, if any does: answers stream.
+    pub begins: Option<Duration>,
     /// The failure, if it is one.
     pub failure: Option<Failure>,
     /// What is charged.
@@ -120,6 +122,9 @@ pub struct Provider {
 
 /// Half of the calls, give or take the last bit of a product of shares.
 const HALF: f64 = 0.5 - 1e-9;
+
+/// Which part of its time an answer takes to its first content.
+const FIRST_CONTENT: f64 = 0.25;
 
 /// A breaker that opens this long after the trouble ended still opened for it: calls made during
 /// the trouble end later.
@@ -202,7 +207,8 @@ impl Provider {
                 }
             }
         }
-        Reply { latency: self.latency(self.pace.median_ms, slower), failure: None, usage: call.usage }
+        let latency = self.latency(self.pace.median_ms, slower);
+        Reply { latency, begins: Some(latency.mul_f64(FIRST_CONTENT)), failure: None, usage: call.usage }
     }
 
     /// How likely a call fails right now by design, not by bad luck.
@@ -254,7 +260,7 @@ impl Provider {
     fn fail(&mut self, kind: FailureKind, retry_after: Option<Duration>) -> Reply {
         let failure = Failure { retry_after, status: status(kind), ..Failure::new(kind, "simulated") };
         let latency = self.latency(self.pace.failure_ms, 1.0);
-        Reply { latency, failure: Some(failure), usage: Usage::default() }
+        Reply { latency, begins: None, failure: Some(failure), usage: Usage::default() }
     }
 
     fn cut(&mut self, call: &Call, slower: f64) -> Reply {
@@ -262,7 +268,8 @@ impl Provider {
         let failure = Failure::new(FailureKind::StreamInterrupted, "simulated");
         let latency = self.latency(self.pace.median_ms * share, slower);
         let output_tokens = (call.usage.output_tokens as f64 * share) as u64;
-        Reply { latency, failure: Some(failure), usage: Usage { output_tokens, ..call.usage } }
+        let begins = (share > FIRST_CONTENT).then(|| latency.mul_f64(FIRST_CONTENT / share));
+        Reply { latency, begins, failure: Some(failure), usage: Usage { output_tokens, ..call.usage } }
     }
 
     /// Log-normal: four 16-bit numbers added up are near enough to a bell curve.

@@ -12,6 +12,7 @@ worded! {
         FalseOpen: "a breaker opened without much cause",
         ProbeClosed: "a probe closed a breaker",
         ProbeFailed: "a probe failed",
+        BrokeOff: "a probe broke off after its first content had been its verdict",
         ProbeLost: "a probe's lease ended",
         ProbeCancelled: "a probe was cancelled",
         Straggler: "a result from before a trip was dropped",

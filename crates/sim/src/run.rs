@@ -96,6 +96,8 @@ enum Event {
     Request(u32),
     /// Ask the core again.
     Wake(OpRef),
+    /// The first content of an answer comes.
+    Begins(OpRef),
     /// The attempt ends.
     End(OpRef),
     /// The repair worked or not.
@@ -212,6 +214,10 @@ impl<'a> Driver<'a> {
             Event::Request(client) => self.begin(client, now),
             Event::Wake(op) => match self.take(op) {
                 Some(op_at_turn) => self.step(op.slot, op_at_turn, now),
+                None => Ok(()),
+            },
+            Event::Begins(op) => match self.take(op) {
+                Some(op_at_turn) => self.attempt_begins(op.slot, op_at_turn, now),
                 None => Ok(()),
             },
             Event::End(op) => match self.take(op) {
@@ -402,6 +408,7 @@ impl<'a> Driver<'a> {
             paid_fallback: std::mem::take(&mut op.paid_fallback),
             paid_retry: op.paid_retry.take(),
             probe,
+            judged: false,
             lease: self.stage.policy.breaker.lease,
             reply,
         };
@@ -415,7 +422,12 @@ impl<'a> Driver<'a> {
             op.running = Some(running);
             return self.vanish(slot, op, now);
         }
-        self.queue.push(now + running.reply.latency, Event::End(OpRef { slot, turn: op.turn }));
+        let at = OpRef { slot, turn: op.turn };
+        // To every other attempt the core says that it makes no difference.
+        if let Some(begins) = running.reply.begins.filter(|_| running.probe) {
+            self.queue.push(now + begins, Event::Begins(at));
+        }
+        self.queue.push(now + running.reply.latency, Event::End(at));
         op.running = Some(running);
         self.ops[slot as usize] = Some(op);
         Ok(())

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use steadfast_core::breaker::{Outcome as Health, State};
+use steadfast_core::breaker::{Outcome as Health, State, Transition};
 use steadfast_core::cost::Usage;
 use steadfast_core::decision::{Decision, Reason};
 use steadfast_core::policy::{Policy, Step, StepRule, VendorBoundary};
@@ -264,6 +264,17 @@ impl Watch {
     pub(crate) fn is_straggler(&self, running: &Running) -> bool {
         running.choice != Choice::Panic
             && running.generation != self.endpoints[usize::from(running.target.endpoint.0)].generation
+    }
+
+    /// (S7) A probe's first content was its verdict: its place is free, and where that closed the breaker it is
+    /// an attempt like any other from here on.
+    pub(crate) fn judged(&mut self, request: u64, running: &mut Running, told: Option<Transition>) {
+        let book = &mut self.endpoints[usize::from(running.target.endpoint.0)];
+        book.probes.retain(|(id, _)| *id != request);
+        (running.probe, running.judged) = (false, true);
+        if told.is_some() {
+            running.generation = book.generation;
+        }
     }
 
     /// An attempt ended, however it did.

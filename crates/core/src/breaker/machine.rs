@@ -230,6 +230,21 @@ impl Machine {
         }
     }
 
+    /// How a probe ended after its verdict. While others are still asked for theirs, one that broke
+    /// off after all opens the breaker again; in every other state its generation is over.
+    pub(super) fn broke_off(
+        &mut self,
+        settings: &Settings,
+        generation: u64,
+        outcome: Outcome,
+        hint: Option<Duration>,
+        now: Instant,
+    ) -> Option<Transition> {
+        let undecided = matches!(self.phase, Phase::HalfOpen { .. }) && generation == self.generation;
+        let bad = matches!(outcome, Outcome::Failure | Outcome::Degraded);
+        (undecided && bad).then(|| self.trip(settings, Reason::ProbeFailed, hint, now))
+    }
+
     pub(super) fn trip(
         &mut self,
         settings: &Settings,

@@ -6,7 +6,8 @@ use super::*;
 /// seconds without jitter to speak of, and a lease of five. Returns what `admit` answered.
 ///
 /// `+` success, `x` failure, `~` degraded, `0` neutral: an attempt that reports at once.
-/// `?` an attempt that never reports. `.` one second passes. `r` the oldest `?` reports success.
+/// `?` an attempt that never reports. `.` one second passes. `r` the oldest `?` reports success, `f` failure,
+/// and `b` that its first content has come.
 /// `u` health checks say unhealthy, for four seconds unless they say so again; `h` they say healthy.
 fn answers(script: &str) -> String {
     run(script, settings())
@@ -33,9 +34,13 @@ fn run(script: &str, settings: Settings) -> String {
                 now = now + Duration::from_secs(1);
                 continue;
             }
-            'r' => {
-                let permit = silent.remove(0);
-                breaker.record(permit, Outcome::Success, None, now);
+            'r' | 'f' => {
+                let outcome = if step == 'r' { Outcome::Success } else { Outcome::Failure };
+                breaker.record(silent.remove(0), outcome, None, now);
+                continue;
+            }
+            'b' => {
+                breaker.begun(&mut silent[0], now);
                 continue;
             }
             'u' | 'h' => {
@@ -114,6 +119,52 @@ fn a_straggler_from_before_the_trip_counts_nowhere() {
 fn a_probe_that_fails_after_its_lease_counts_nowhere_and_one_that_succeeds_closes() {
     check("xx...?.....xr+", "yyyyn");
     check("xx...?.....r++", "yyyyy");
+}
+
+#[test]
+fn a_probe_whose_answer_has_begun_lets_the_others_through() {
+    check("xx...??b??", "yyynyy");
+    check("xx...?.....b++", "yyyyy");
+    check("xx...?br+xx+", "yyyyyyn");
+}
+
+#[test]
+fn a_probe_that_breaks_off_after_its_verdict_is_the_first_failure_of_the_closed_breaker() {
+    check("xx...?bf+", "yyyy");
+    check("xx...?bfx+", "yyyyn");
+    check("xx...?bxf+", "yyyyn");
+    check("xx...?b..f.+xx+", "yyyyyyn");
+}
+
+#[test]
+fn only_a_probe_is_judged_by_its_first_content() {
+    check("?xbx+", "yyyn");
+    check("?xx...?b?", "yyyyn");
+    check("xx...?.....x......?b+", "yyyyyn");
+}
+
+#[test]
+fn where_several_probes_must_succeed_one_counts_once_however_it_goes_on() {
+    let two = Settings { successes: 2, ..settings() };
+    assert_eq!(run("xx...?b??", two), "yyyyn", "the next may probe while the first still answers");
+    assert_eq!(run("xx...?br??", two), "yyyyn", "its end is no second verdict");
+    assert_eq!(run("xx...?bf+", two), "yyyn", "it broke off before the others had their say");
+    assert_eq!(run("xx...?b+f++", two), "yyyyyy", "and after that it says nothing");
+}
+
+#[test]
+fn what_closed_a_breaker_is_told_when_it_happened() {
+    let (breaker, now) = (Breaker::new(settings(), 1), Instant::from_millis(1_000));
+    let mut permits: Vec<Permit> = (0..2).map(|_| breaker.admit(now).unwrap()).collect();
+    assert_eq!(breaker.begun(&mut permits[0], now), None, "traffic");
+    let before = breaker.fingerprint();
+    permits.into_iter().for_each(|permit| _ = breaker.record(permit, Outcome::Failure, None, now));
+    assert_ne!(breaker.fingerprint(), before, "they are counted as ever");
+    let State::Open { until } = breaker.state(now) else { panic!("it tripped") };
+    let mut probe = breaker.admit(until).unwrap();
+    let told = breaker.begun(&mut probe, until).unwrap();
+    assert_eq!((told.to, told.reason, probe.is_probe()), (State::Closed, Reason::ProbesSucceeded, false));
+    assert_eq!(breaker.begun(&mut probe, until), None, "said once");
 }
 
 #[test]
@@ -343,6 +394,7 @@ mod model {
     enum Event {
         Pass(u64),
         Start,
+        Begin(usize),
         End(usize, Outcome),
     }
 
@@ -354,6 +406,7 @@ mod model {
         prop_oneof![
             2 => (1u64..4_000).prop_map(Event::Pass),
             4 => Just(Event::Start),
+            1 => any::<usize>().prop_map(Event::Begin),
             4 => (any::<usize>(), outcome).prop_map(|(which, outcome)| Event::End(which, outcome)),
         ]
     }
@@ -410,6 +463,17 @@ mod model {
                             prop_assert!(refusal.until > at(now), "a refusal says when asking again may help");
                         }
                     },
+                    Event::Begin(which) if !running.is_empty() => {
+                        let which = which % running.len();
+                        let (permit, generation) = &mut running[which];
+                        let (probed, fingerprint) = (permit.is_probe(), breaker.fingerprint());
+                        if breaker.begun(permit, at(now)).is_some() {
+                            prop_assert!(probed && breaker.state(at(now)) == State::Closed);
+                            (model, *generation) = (Model::default(), breaker.generation());
+                        } else {
+                            prop_assert_eq!(breaker.fingerprint(), fingerprint, "it says nothing");
+                        }
+                    }
                     Event::End(which, outcome) if !running.is_empty() => {
                         let (permit, generation) = running.swap_remove(which % running.len());
                         let current = generation == breaker.generation();
@@ -429,7 +493,7 @@ mod model {
                             prop_assert!(legal.contains(&names), "{:?}", names);
                         }
                     }
-                    Event::End(..) => {}
+                    Event::Begin(_) | Event::End(..) => {}
                 }
                 prop_assert!(breaker.probes_in_flight(at(now)) <= settings.probes as usize);
             }

@@ -49,6 +49,8 @@ pub(super) struct Index {
     known: Box<Bits>,
     /// Bits for the first two bytes of beginnings that are shorter than a key.
     short: Box<Bits>,
+    /// The same for all beginnings.
+    firsts: Box<Bits>,
 }
 
 /// A set of small numbers.
@@ -89,6 +91,7 @@ impl Index {
         let mut lists: Vec<Box<[u16]>> = Vec::new();
         let mut list_numbers = HashMap::new();
         let mut short = Box::new([0; (1 << KNOWN_BITS) / 64]);
+        let mut firsts = short.clone();
         for (owner, rank, pattern) in patterns {
             let Ok(phrase) = Phrase::new(pattern) else {
                 debug_assert!(false, "unusable pattern: {pattern}");
@@ -103,9 +106,11 @@ impl Index {
             });
             let others: Vec<u16> = others.collect();
             for start in &phrase.starts {
-                if start.len() < KEY_BYTES {
-                    let seconds = start.get(1).map_or(0..=u8::MAX, |second| *second..=*second);
-                    seconds.for_each(|second| set(&mut short, pair(start[0], second)));
+                for second in start.get(1).map_or(0..=u8::MAX, |second| *second..=*second) {
+                    set(&mut firsts, pair(start[0], second));
+                    if start.len() < KEY_BYTES {
+                        set(&mut short, pair(start[0], second));
+                    }
                 }
                 let len = start.len().min(HEAD_BYTES);
                 let entry = Entry {
@@ -132,7 +137,7 @@ impl Index {
         let mut known = Box::new([0; (1 << KNOWN_BITS) / 64]);
         entries.iter().for_each(|(entry, _)| set(&mut known, bit(entry.hash())));
         let (entries, rests) = entries.into_iter().unzip();
-        Self { phrases, needs, lists, slots, entries, rests, known, short }
+        Self { phrases, needs, lists, slots, entries, rests, known, short, firsts }
     }
 
     /// Where phrases of this index may begin in a text of `len` bytes, to be told its words.
@@ -146,19 +151,24 @@ impl Index {
     /// Where phrases of this index may begin in a text whose words are known.
     pub(super) fn candidates_of(&self, text: &Text, words: &Words) -> Candidates<'_> {
         let mut candidates = self.candidates(text.lower.len());
-        words.starts().iter().for_each(|at| candidates.add(*at, Head::new(&text.lower, *at)));
+        // Of a few dozen phrases, two bytes tell for most words that none begins so; to hash a word costs more.
+        let may_begin = |at: &&u32| {
+            let [first, rest @ ..] = &text.lower[**at as usize..] else { return false };
+            has(&self.firsts, pair(*first, rest.first().copied().unwrap_or_default()))
+        };
+        words.starts().iter().filter(may_begin).for_each(|at| candidates.add(*at, Head::new(&text.lower, *at)));
         candidates
     }
 
     /// Calls `report` with every phrase above rank `best` that begins at one of the candidates, where
     /// it does with how much of it is known, and the best rank so far; it returns the best from then on, as this does in the end.
-    pub(super) fn find(
-        &self,
-        text: &Text,
-        words: &Words,
+    pub(super) fn find<'a>(
+        &'a self,
+        text: &'a Text,
+        words: &'a Words,
         candidates: &Candidates<'_>,
         best: u32,
-        report: impl FnMut(u16, &Phrase, (usize, Known), u32) -> u32,
+        report: impl FnMut(u16, &'a Phrase, (usize, Known), u32) -> u32,
     ) -> u32 {
         let lower = text.lower.as_slice();
         let tail = candidates.tail as usize;
@@ -234,7 +244,7 @@ struct Search<'a, R> {
     settled: Vec<Option<bool>>,
 }
 
-impl<R: FnMut(u16, &Phrase, (usize, Known), u32) -> u32> Search<'_, R> {
+impl<'a, R: FnMut(u16, &'a Phrase, (usize, Known), u32) -> u32> Search<'a, R> {
     /// Tries what begins like the word of a candidate.
     fn visit(&mut self, candidate: &Candidate) {
         let first = usize::from(candidate.first);

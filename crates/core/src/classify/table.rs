@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::code::{Codes, is_code, spaced_value};
 use super::index::Index;
-use super::phrase::Phrase;
+use super::phrase::{self, Phrase};
 use super::role::{self, Role};
 use super::rule::{self, Rule, Weight};
 use super::surface::{self, Kinds};
@@ -18,8 +18,8 @@ use super::words::Words;
 use crate::evidence::Surface;
 use crate::kind::FailureKind;
 
-/// How many stated waits are kept; a body states one or two.
-const WAITS_MAX: usize = 8;
+/// As many places as a text that states a wait has for it: most ways to state one begin alike.
+const STATED_USUALLY: usize = 8;
 
 /// Every match that names a cause ranks above this.
 const CAUSE_RANK_MIN: u32 = (Weight::Cause as u32 * 32) << 16;
@@ -64,6 +64,16 @@ pub(super) struct Match {
     pub(super) span: Range<usize>,
     /// The rule's, or less where its words are said in passing.
     pub(super) precedence: u16,
+}
+
+/// A place where a text may state a wait.
+pub(super) struct Stated<'a> {
+    /// Which one of the table of waits.
+    pub(super) wait: usize,
+    phrase: &'a Phrase,
+    begins: (usize, phrase::Known),
+    text: &'a [u8],
+    words: &'a [u32],
 }
 
 impl Table {
@@ -188,18 +198,17 @@ impl Table {
         });
     }
 
-    /// The waits a text states: index in the table of waits, and where the value stands.
-    pub(super) fn waits(&self, text: &Text, found: &Found) -> Vec<(usize, Range<usize>)> {
-        let mut waits = Vec::new();
-        let words = &found.words;
-        self.waits.find(text, words, &self.waits.candidates_of(text, words), 0, |wait, phrase, (at, begun), _| {
-            if waits.len() < WAITS_MAX
-                && let Some(value) = phrase.value(&text.lower, words.starts(), at, begun)
-            {
-                waits.push((usize::from(wait), value));
-            }
+    /// The waits a text may state, in the order of their table. None of them is read yet: mostly one is
+    /// enough, and to read one costs more than to find all.
+    pub(super) fn waits<'a>(&'a self, text: &'a Text, found: &'a Found) -> Vec<Stated<'a>> {
+        let (mut waits, words) = (Vec::with_capacity(STATED_USUALLY), &found.words);
+        let candidates = self.waits.candidates_of(text, words);
+        self.waits.find(text, words, &candidates, 0, |wait, phrase, begins, _| {
+            waits.push(Stated { wait: usize::from(wait), phrase, begins, text: &text.lower, words: words.starts() });
             0
         });
+        // Stable: of two that are stated in one way, the first stays the first.
+        waits.sort_by_key(|stated| stated.wait);
         waits
     }
 
@@ -208,6 +217,14 @@ impl Table {
         let (statuses, kind) = self.conditions[usize::from(rule)];
         (statuses.is_empty() || known.status.is_some_and(|status| statuses.contains(&status)))
             && !known.ruled_out.has(kind)
+    }
+}
+
+impl Stated<'_> {
+    /// Where its value stands, if it is stated.
+    pub(super) fn value(&self) -> Option<Range<usize>> {
+        let (at, begun) = self.begins;
+        self.phrase.value(self.text, self.words, at, begun)
     }
 }
 

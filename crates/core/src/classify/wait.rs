@@ -10,7 +10,7 @@ mod parse;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::table::{Found, Table};
+use super::table::{Found, Stated, Table};
 use super::text::Text;
 use crate::evidence::Evidence;
 use crate::kind::FailureKind;
@@ -20,6 +20,9 @@ use crate::time::Timestamp;
 pub const WAIT_MAX: Duration = Duration::from_secs(62 * 24 * 3600);
 /// From here on a rate limit is an exhausted quota.
 pub const QUOTA_WAIT_MIN: Duration = Duration::from_secs(3600);
+
+/// How many waits that a client announces are looked at; a text states one or two.
+const ANNOUNCED_MAX: usize = 8;
 
 /// One way to state a wait in a body. Group 1 of the pattern is the value; `DURATION`, `NUMBER`
 /// and `MOMENT` in it stand for what their names say.
@@ -231,9 +234,23 @@ pub(super) fn said(evidence: &Evidence<'_>, kind: FailureKind, text: &Text, tabl
         return Said::default();
     }
     let waits = table.waits(text, found);
-    let stated = in_body(By::Provider, &text.shown, &waits, now)
+    let announced = values(By::Client, &waits).take(ANNOUNCED_MAX).collect::<Vec<_>>();
+    let is_clients = |value: &Range<usize>| announced.iter().any(|(_, clients)| clients.start == value.start);
+    let read = |(wait, value): (usize, Range<usize>)| {
+        let value = std::str::from_utf8(text.shown.get(value)?).ok()?;
+        WAITS[wait].read(value, now)
+    };
+    let stated = values(By::Provider, &waits)
+        .filter(|(_, value)| !is_clients(value))
+        .find_map(read)
         .or_else(|| if limited { header::reset(evidence, now) } else { None });
-    Said { by_provider: stated, by_client: in_body(By::Client, &text.shown, &waits, now) }
+    Said { by_provider: stated, by_client: announced.iter().cloned().find_map(read) }
+}
+
+/// What one side states, in the order of the table: which wait, and where its value stands.
+fn values<'a>(by: By, waits: &'a [Stated<'a>]) -> impl Iterator<Item = (usize, Range<usize>)> + 'a {
+    let of_side = waits.iter().filter(move |stated| WAITS[stated.wait].by == by);
+    of_side.filter_map(|stated| Some((stated.wait, stated.value()?)))
 }
 
 /// How long until the moment that a header about a limit's reset states.
@@ -273,20 +290,6 @@ fn place(kind: FailureKind) -> Place {
         | FailureKind::Cancelled
         | FailureKind::Unknown => Place::Nowhere,
     }
-}
-
-/// The first readable wait in the order of the table.
-fn in_body(by: By, shown: &[u8], waits: &[(usize, Range<usize>)], now: Option<Timestamp>) -> Option<Duration> {
-    let is_clients = |value: &Range<usize>| {
-        waits.iter().any(|(index, range)| WAITS[*index].by == By::Client && range.start == value.start)
-    };
-    (0..WAITS.len())
-        .flat_map(|index| waits.iter().filter(move |(found, _)| *found == index))
-        .filter(|(index, value)| WAITS[*index].by == by && (by == By::Client || !is_clients(value)))
-        .find_map(|(index, value)| {
-            let value = std::str::from_utf8(shown.get(value.clone())?).ok()?;
-            WAITS[*index].read(value, now)
-        })
 }
 
 #[cfg(test)]

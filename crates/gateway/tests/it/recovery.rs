@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
 use serde_json::json;
 use steadfast_fake::End;
 
-use crate::harness::{LIMIT, Speaks, Stage, post, with};
+use crate::control::until;
+use crate::harness::{LIMIT, Speaks, Stage, post, read, with};
 
 #[tokio::test]
 async fn failures_before_an_answer_are_not_noticed() {
@@ -214,6 +218,57 @@ async fn half_open_with_two_hundred_waiters_sends_one_probe() {
     }
     assert_eq!(stage.fake.requests().len(), 1, "the probe, while it is under way");
     assert_eq!(waiters.join_next().await.unwrap().unwrap(), 200, "the probe itself is served");
+}
+
+/// A gateway whose only endpoint just failed, and is ready to be probed.
+async fn cooled() -> Stage {
+    let once =
+        "attempts_max = 1\nbreaker = { adaptive = false, failures = 1, cooldown = \"1s\", cooldown_max = \"1s\" }";
+    let alone = "[models.alone]\nvendor = \"anthropic\"\nendpoints = [\"a\"]\n[projects.default]\npolicy = \"once\"";
+    let stage = Stage::usual(&format!("{alone}\n[policies.once]\n{once}")).await;
+    stage.script("a", "server_error");
+    stage.send(asking_alone("before", false)).await;
+    until("it may be probed", async || state_of(&stage) == "half_open").await;
+    stage
+}
+
+fn asking_alone(words: &str, stream: bool) -> Request<Full<Bytes>> {
+    let mut body = Speaks::Messages.body_with_tool();
+    (body["model"], body["stream"]) = ("alone".into(), stream.into());
+    body["messages"] = json!([{ "role": "user", "content": words }]);
+    post("/v1/messages", &body)
+}
+
+/// What the breaker of `a` is doing.
+fn state_of(stage: &Stage) -> &'static str {
+    let (snapshot, now) = (stage.engine.snapshot(), stage.engine.clock().now());
+    let mut endpoints = snapshot.world.endpoints();
+    endpoints.find(|(_, known)| &*known.name == "a").unwrap().1.breaker.state(now).name()
+}
+
+#[tokio::test]
+async fn a_probe_whose_stream_is_slow_keeps_nobody_waiting_once_it_has_begun() {
+    // None of these streams ever ends.
+    for (script, mode) in [("stall=1", "fast"), ("stall=1", "safe"), ("answer=tool stall=1", "fast")] {
+        let stage = std::sync::Arc::new(cooled().await);
+        stage.script("a", &format!("{script} x1; ok"));
+        let (probing, probe) = (stage.clone(), with(asking_alone("probe", true), "x-steadfast-stream", mode));
+        let probe = tokio::spawn(async move { read(probing.open(probe).await).await });
+        until("its first content came", async || state_of(&stage) == "closed").await;
+        let other = stage.send(asking_alone("other", false)).await;
+        assert_eq!((other.status.as_u16(), probe.is_finished()), (200, false), "{script} {mode}: {}", other.text());
+        assert_eq!(stage.events("breaker", &["about", "state"]), ["a open", "a closed"], "{script} {mode}");
+        probe.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_probe_whose_stream_breaks_after_it_began_counts_as_a_failure_of_the_closed_breaker() {
+    let stage = cooled().await;
+    stage.script("a", "cut=2");
+    let cut = stage.send(asking_alone("probe", true)).await;
+    assert!(cut.text().contains("word-1") && !Speaks::Messages.is_whole(&cut.text()), "{}", cut.text());
+    assert_eq!(stage.events("breaker", &["about", "state"]), ["a open", "a closed", "a open"]);
 }
 
 #[tokio::test]

@@ -21,10 +21,25 @@ use crate::watch::{Checked, ProbeEnd, Reach, broken, cost};
 /// An attempt the driver gave up on.
 pub(super) fn timed_out(after: Duration) -> Reply {
     let failure = Failure::new(FailureKind::Timeout, "simulated");
-    Reply { latency: after, failure: Some(failure), usage: Usage::default() }
+    Reply { latency: after, begins: None, failure: Some(failure), usage: Usage::default() }
 }
 
 impl Driver<'_> {
+    /// The first content of a probe's answer comes; it still stands where it stood.
+    pub(super) fn attempt_begins(&mut self, slot: u32, mut op: Box<Op>, now: Instant) -> Checked {
+        let Some(mut running) = op.running.take() else {
+            return broken(Invariant::AttemptEndsOnce, "began after its end".to_owned(), op.id, now);
+        };
+        let reach = self.watch.may_change(&running, Health::Success, now).0;
+        let told = op.recovery.begun(&self.stage.world, now);
+        self.watch.touched(&self.stage.world, reach, op.id, now)?;
+        self.note_changes(now);
+        self.watch.judged(op.id, &mut running, told);
+        op.running = Some(running);
+        self.ops[slot as usize] = Some(op);
+        Ok(())
+    }
+
     pub(super) fn attempt_ends(&mut self, slot: u32, mut op: Box<Op>, now: Instant) -> Checked {
         let Some(mut running) = op.running.take() else {
             return broken(Invariant::AttemptEndsOnce, "ended twice".to_owned(), op.id, now);
@@ -60,6 +75,9 @@ impl Driver<'_> {
                 self.stats.failure(&mut op, &running, failure.kind, spent, now);
                 if failure.kind == FailureKind::QuotaExhausted {
                     self.stats.rare.hit(Rare::SetAside);
+                }
+                if running.judged {
+                    self.stats.rare.hit(Rare::BrokeOff);
                 }
                 if spent > 0 {
                     self.stats.rare.hit(Rare::ChargedFailure);

@@ -12,7 +12,8 @@ use crate::time::Timestamp;
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut seconds = 0.0;
     // "wait 20 seconds and try again": the "and" belongs to what follows.
-    let mut rest = text.trim().trim_end_matches("and").trim_end_matches([',', ' ']);
+    let text = text.trim();
+    let mut rest = text.strip_suffix("and").unwrap_or(text).trim_end_matches([',', ' ']);
     while !rest.is_empty() {
         let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
         let (number, len) = if digits > 0 { (rest[..digits].parse().ok()?, digits) } else { number_word(rest)? };
@@ -22,7 +23,7 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
         rest = rest[letters..].trim_start_matches([',', ' ']);
         rest = rest.strip_prefix("and ").unwrap_or(rest).trim_start();
     }
-    if text.trim().is_empty() { None } else { bounded(seconds) }
+    if text.is_empty() { None } else { bounded(seconds) }
 }
 
 /// A number written out at the start of `text`, and how many bytes it takes.

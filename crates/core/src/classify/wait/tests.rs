@@ -137,6 +137,12 @@ fn a_long_wait_makes_a_quota_and_a_short_one_a_rate_limit() {
 }
 
 #[test]
+fn a_wait_that_stands_behind_many_others_is_heard() {
+    let retries = "retrying in 2s, attempt 3\n".repeat(9);
+    assert_eq!(wait_ms(429, &[], &format!("{retries}rate limit reached, try again in 2 minutes")), Some(120_000));
+}
+
+#[test]
 fn waits_have_a_bound() {
     assert_eq!(parse::seconds("99999999"), None);
     assert_eq!(parse::seconds("5356800"), Some(WAIT_MAX));

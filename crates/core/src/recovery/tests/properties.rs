@@ -67,6 +67,9 @@ proptest! {
                     }
                     let (report, pause) = reports.next().unwrap_or((Report::Success, 0));
                     now = now + Duration::from_millis(pause);
+                    if pause % 2 == 0 {
+                        recovery.begun(&script.world, now);
+                    }
                     match report {
                         Report::Success => _ = recovery.succeeded(used, &script.world, now),
                         Report::Cancel => recovery.cancelled(used, &script.world, now),
