@@ -83,7 +83,8 @@ fn a_log_of_the_gateway_can_be_replayed() {
     let told = folder.run(&["simulate", "--replay", "decisions.jsonl", "--policy", "default", "--json"]);
     assert_eq!((told.code, told.stderr.as_str()), (0, ""));
     let replayed: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
-    assert_eq!(replayed, serde_json::json!({}));
+    assert_eq!((&replayed["requests"], &replayed["recorded"]["attempts"]), (&2.into(), &4.into()));
+    assert_eq!((&replayed["replayed"]["served"], &replayed["unknown"]), (&2.into(), &0.into()));
 }
 
 #[test]
