@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::time::Instant;
+use crate::window::mix;
 
 const ATTEMPT: u64 = 1000;
 
@@ -102,6 +103,11 @@ impl Allowance {
         (self.cap() + deposits * self.share + trickled) / ATTEMPT
     }
 
+    /// A number that changes with everything the allowance remembers. For tests and simulations.
+    pub fn fingerprint(&self) -> u64 {
+        mix(self.balance.load(Ordering::Relaxed), self.trickled.load(Ordering::Relaxed))
+    }
+
     fn credit(&self, thousandths: u64) {
         // In good times the balance is at its cap, and one load is all this costs.
         let cap = self.cap();
@@ -187,6 +193,12 @@ impl Throttle {
         let last = self.last.load(Ordering::Relaxed);
         let moved = || self.last.compare_exchange(last, now.as_nanos(), Ordering::Relaxed, Ordering::Relaxed);
         now.since(Instant::from_nanos(last)) > Self::STALE && moved().is_ok()
+    }
+
+    /// A number that changes with everything the throttle remembers. For tests and simulations.
+    pub fn fingerprint(&self) -> u64 {
+        let row = self.row.load(Ordering::Relaxed).into();
+        [self.last.load(Ordering::Relaxed), row].into_iter().fold(self.accepted.load(Ordering::Relaxed), mix)
     }
 
     /// Whether the last attempt was accepted.

@@ -557,7 +557,11 @@ impl Recovery {
         self.patience = 0;
         self.repairs = 0;
         self.limit_waits = 0;
-        self.move_to(self.plan.start(), Choice::Retry);
+        let start = self.plan.start();
+        self.move_to(start, Choice::Retry);
+        // What its session remembers has changed meanwhile: where this run begins is decided again.
+        self.began_on_rung = self.plan.route.is_rung(start.model);
+        self.began_at = None;
         self.state = State::Ready;
     }
 

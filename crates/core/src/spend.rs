@@ -1,7 +1,9 @@
 //! Spend budgets: money is reserved before a call and settled after it.
 //!
 //! Parallel callers see each other's reservations, so together they cannot overrun a limit that
-//! each alone would keep. Where replicas share a budget, each has a part of it allotted (`Share`) and
+//! each alone would keep. A call that costs more than was held for it was under way already when that
+//! became known: what is spent may pass the limit by what the calls cost beyond what they held that were
+//! under way when the last of them was let through, and by no more. Where replicas share a budget, each has a part of it allotted (`Share`) and
 //! commits no more than that, however long an answer takes: its part counts as spent for the others until
 //! it has said that it has less. One that was never answered may be given an equal part ([`SpendBudget::advance`]). Whoever keeps the books calls [`SpendBudget::report`] and
 //! [`SpendBudget::told`].

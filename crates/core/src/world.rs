@@ -16,6 +16,7 @@ use crate::rate::{Learned, RateLimit, Rates, Refusal};
 use crate::route::EndpointId;
 use crate::spend::SpendBudget;
 use crate::time::Instant;
+use crate::window::mix;
 
 use last::Last;
 pub use last::LastFailure;
@@ -223,6 +224,13 @@ impl Endpoint {
         let served = self.served.load(Ordering::Relaxed) > failed.as_nanos();
         let rested = now.since(failed) >= ASK_AGAIN;
         (served || rested) && !self.is_paused(now) && !self.breaker.is_open(now) && self.set_aside_until(now).is_none()
+    }
+
+    /// A number that changes with what is remembered of the endpoint beside its breaker and its rate limits: retries,
+    /// throttle, rest, pause, and when it served. For tests and simulations.
+    pub fn fingerprint(&self) -> u64 {
+        let moments = [&self.set_aside, &self.paused, &self.served].map(|moment| moment.load(Ordering::Relaxed));
+        moments.into_iter().fold(mix(self.retries.fingerprint(), self.throttle.fingerprint()), mix)
     }
 
     /// Takes a resting credential back into use.

@@ -8,11 +8,12 @@ worded! {
     /// Something that must always hold.
     Invariant {
         RouteMade: "a route can be made",
-        KeysIsolated: "what happens at one endpoint changes no other's breaker",
+        KeysIsolated: "what happens at one endpoint or project changes no other",
         CountsNowhere: "what counts nowhere changes nothing",
         LegalTransitions: "breaker transitions are legal",
         OpenAdmitsNothing: "an open breaker admits nothing",
         ProbesOnly: "a half-open breaker admits its probes and no more",
+        ProbesAdmitted: "a half-open breaker admits while a probe's place is free",
         LeasesEnd: "every probe's lease ends",
         AttemptsBounded: "attempts stay within the policy",
         AttemptInTime: "no attempt starts after the deadline",
@@ -24,7 +25,7 @@ worded! {
         EscalationPermitted: "escalation needs permission",
         OnlyClimbs: "escalation only climbs, with permission",
         MoneySettledOnce: "money is held and settled once",
-        MoneyWithinBudget: "money stays within its budget",
+        MoneyWithinBudget: "money stays within its budget, but for what calls under way cost beyond what they held",
         NothingHeld: "nothing stays held",
         HopelessNotRetried: "what cannot pass is not retried",
         RetriesWithinSteps: "retries at one target stay within its steps",

@@ -14,6 +14,7 @@ use steadfast_core::route::EndpointId;
 use steadfast_core::world::Session;
 
 use crate::provider::Reply;
+use crate::watch::Ledger;
 
 /// One operation under way.
 #[derive(Debug)]
@@ -44,12 +45,14 @@ pub(crate) struct Op {
     pub(crate) had_transient_failure: bool,
     /// The last attempt of this run.
     pub(crate) last: Option<Target>,
-    /// Went against all breakers in this run: places may be visited again.
+    /// Went against all breakers in this run. Nothing is forgiven for it; bugs that show only then go by it.
     pub(crate) panicked: bool,
     /// A repair, a deferral or an answer may come back to the same place.
     pub(crate) free_return: bool,
     /// Where it began because its session shunned what comes before; the walk wraps around once.
     pub(crate) began: Option<(u8, u8)>,
+    /// It began on the rung its session had climbed to.
+    pub(crate) began_on_rung: bool,
     /// How long it has been held in all.
     pub(crate) parked: Duration,
     /// The next attempt repeats the last one.
@@ -92,8 +95,7 @@ pub(crate) struct Running {
 #[derive(Debug)]
 pub(crate) struct Purse {
     pub(crate) session: Arc<Session>,
-    pub(crate) held_usd_micros: Cell<u64>,
-    pub(crate) spent_usd_micros: Cell<u64>,
+    pub(crate) ledger: Cell<Ledger>,
 }
 
 /// Whose money an attempt costs.
@@ -107,5 +109,11 @@ pub(crate) struct Account<'a> {
 impl Op {
     pub(crate) fn account(&self) -> Account<'_> {
         Account { id: self.id, project: self.project, purse: &self.purse }
+    }
+
+    /// Another target: its lists of steps start from their beginning.
+    pub(crate) fn elsewhere(&mut self) {
+        (self.retries_here, self.retries_allowed_here) = (0, 0);
+        self.triggers_here.clear();
     }
 }

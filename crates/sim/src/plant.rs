@@ -31,6 +31,10 @@ pub enum Plant {
     Overspends,
     /// A failure at one endpoint is also counted at another.
     WrongEndpoint,
+    /// A failure at one endpoint lets another's credential rest.
+    RestsAnother,
+    /// A success of one project takes a fallback of another's.
+    PaysFromAnother,
     /// A result from before a trip counts.
     StragglerCounts,
     /// An attempt goes to an open breaker.
@@ -39,8 +43,12 @@ pub enum Plant {
     ClosesUncooled,
     /// A half-open breaker admits one probe more.
     ExtraProbe,
+    /// A half-open breaker admits a probe fewer.
+    FewerProbes,
     /// A probe that never reports keeps its place.
     EndlessLease,
+    /// The same with the last probe, and nobody asks after it.
+    EndlessLeaseAtTheEnd,
     /// A strict chain goes to another vendor.
     LeavesVendor,
     /// An attempt goes to a model the route does not have.
@@ -49,8 +57,14 @@ pub enum Plant {
     UnpaidRetries,
     /// Every fallback is made twice and paid once.
     UnpaidFallbacks,
+    /// The core pays for more retries than the policy's share.
+    LargerRetryShare,
+    /// The core pays for more fallbacks than the policy's share.
+    LargerFallbackShare,
     /// One target is retried more often than its steps say.
     ExtraRetries,
+    /// The same, once the request went against all breakers.
+    ExtraRetriesAfterPanic,
     /// A session's retries are not counted.
     EndlessSession,
     /// An exhausted quota is waited out.
@@ -67,6 +81,8 @@ pub enum Plant {
     ParksTooLong,
     /// A chain is walked backwards.
     Backwards,
+    /// The same, once the request went against all breakers.
+    BackwardsAfterPanic,
     /// An escalation nobody allowed is made.
     ClimbsAlone,
     /// An escalation nobody allowed is decided on.
@@ -100,7 +116,10 @@ impl Plant {
                 scenario.spend.project_usd_micros = scenario.spend.project_usd_micros.map(|usd| 2 * usd);
             }
             Self::ExtraProbe => policy.breaker.probes += 1,
-            Self::EndlessLease => policy.breaker.lease = Duration::from_secs(48 * 3600),
+            Self::FewerProbes => policy.breaker.probes -= 1,
+            Self::LargerRetryShare => policy.retry_share = 1.0,
+            Self::LargerFallbackShare => policy.fallback_share = 1.0,
+            Self::EndlessLease | Self::EndlessLeaseAtTheEnd => policy.breaker.lease = Duration::from_secs(48 * 3600),
             Self::ExtraRetries => {
                 let backoff = Backoff::every(Duration::from_secs(1));
                 let many = Step::Retry(Retry { max: 10, backoff, with_context: false });
@@ -148,6 +167,10 @@ impl Plant {
                 attempt.target.model = 0;
                 attempt.target.served = 0;
             }
+            Self::BackwardsAfterPanic if op.panicked && attempt.choice == Choice::Fallback => {
+                attempt.target.model = 0;
+                attempt.target.served = 0;
+            }
             Self::ClimbsAlone if attempt.number > 1 => attempt.choice = Choice::Escalation,
             _ => {}
         }
@@ -158,6 +181,10 @@ impl Plant {
         match self {
             Self::DoubleSettle => spend.settle(0, 1000),
             Self::HeldForEver => _ = spend.reserve(1),
+            Self::PaysFromAnother => {
+                let another = (op.project + 1) % stage.projects.len();
+                let _ = stage.projects[another].fallbacks.withdraw(now);
+            }
             Self::StragglerCounts => {
                 let Some(endpoint) = stage.world.endpoint(running.target.endpoint) else { return };
                 if endpoint.breaker.generation() != running.generation
@@ -171,14 +198,16 @@ impl Plant {
     }
 
     pub(crate) fn in_failure(self, running: &Running, stage: &Stage, now: Instant) {
-        if self != Self::WrongEndpoint {
-            return;
-        }
         let other = stage.world.endpoints().find(|(id, _)| *id != running.target.endpoint);
-        if let Some((_, endpoint)) = other
-            && let Ok(permit) = endpoint.breaker.admit(now)
-        {
-            endpoint.breaker.record(permit, Health::Failure, None, now);
+        let Some((_, endpoint)) = other else { return };
+        match self {
+            Self::WrongEndpoint => {
+                if let Ok(permit) = endpoint.breaker.admit(now) {
+                    endpoint.breaker.record(permit, Health::Failure, None, now);
+                }
+            }
+            Self::RestsAnother => endpoint.set_aside(now + Duration::from_secs(60)),
+            _ => {}
         }
     }
 
@@ -200,16 +229,24 @@ impl Plant {
     }
 
     /// How often a decision is carried out.
-    pub(crate) fn repeats(self, decision: &Decision) -> u32 {
+    pub(crate) fn repeats(self, decision: &Decision, op: &Op) -> u32 {
         match (self, decision.step) {
+            (Self::ExtraRetriesAfterPanic, "retry") if op.panicked => 10,
             (Self::UnpaidRetries, "retry") | (Self::UnpaidFallbacks, "fallback") => 2,
             _ => 1,
         }
     }
 
-    pub(crate) fn at_the_end(self, stage: &Stage) {
-        if self == Self::HeldAtTheEnd {
-            let _ = stage.projects[0].spend.reserve(1);
+    pub(crate) fn at_the_end(self, stage: &Stage, now: Instant) {
+        match self {
+            Self::HeldAtTheEnd => _ = stage.projects[0].spend.reserve(1),
+            Self::EndlessLeaseAtTheEnd => {
+                for (_, endpoint) in stage.world.endpoints() {
+                    endpoint.breaker.told(News::Opened { left: Duration::ZERO, trips: 1 }, now);
+                    let _ = endpoint.breaker.admit(now);
+                }
+            }
+            _ => {}
         }
     }
 }

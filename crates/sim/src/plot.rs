@@ -1,4 +1,5 @@
-//! A run as a picture: traffic, failures and breakers over time, as one self-contained SVG.
+//! Runs as a picture: traffic, failures and breakers over time, as one self-contained SVG. Several runs stand one above
+//! another, on the same scales.
 //!
 //! Colours repeat what labels say, so the picture reads in black and white too.
 
@@ -28,15 +29,53 @@ const FAILURES: &str = "#bc4c00";
 const REFUSED: (&str, &str) = ("#cf222e", "open");
 const PROBING: (&str, &str) = ("#9a6700", "half-open");
 
-/// The picture of one run.
-pub fn svg(setup: &Setup, stats: &Stats) -> String {
-    let seconds = setup.scenario.seconds.max(1) as usize;
-    let lanes_top = TOP + 2.0 * (CHART + GAP);
-    let height = lanes_top + LANE * stats.endpoints.len() as f64 + 64.0;
+const LANES_TOP: f64 = TOP + 2.0 * (CHART + GAP);
+
+/// The picture of these runs.
+pub fn svg(runs: &[(&Setup, &Stats)]) -> String {
+    let height: f64 = runs.iter().map(|(_, stats)| panel_height(stats)).sum();
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-size=\"12\">\
          <style>{STYLE}</style><rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>"
     );
+    let highest = Highest::of(runs);
+    let mut top = 0.0;
+    for (setup, stats) in runs {
+        let _ = write!(out, "<g transform=\"translate(0 {top})\">");
+        panel(setup, stats, highest, &mut out);
+        out.push_str("</g>");
+        top += panel_height(stats);
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// The most of a second in any of the runs: what is beside each other must be comparable.
+#[derive(Clone, Copy)]
+struct Highest {
+    requests: f64,
+    attempts: f64,
+}
+
+impl Highest {
+    fn of(runs: &[(&Setup, &Stats)]) -> Self {
+        let seconds =
+            || runs.iter().flat_map(|(setup, stats)| stats.seconds.iter().take(setup.scenario.seconds.max(1) as usize));
+        let highest = |pick: fn(&Second) -> u32| f64::from(seconds().map(pick).max().unwrap_or(0).max(1));
+        Self {
+            requests: highest(|second| second.requests.max(second.served).max(second.lost)),
+            attempts: highest(|second| second.attempts.max(second.failures)),
+        }
+    }
+}
+
+fn panel_height(stats: &Stats) -> f64 {
+    LANES_TOP + LANE * stats.endpoints.len() as f64 + 64.0
+}
+
+/// One run.
+fn panel(setup: &Setup, stats: &Stats, highest: Highest, out: &mut String) {
+    let seconds = setup.scenario.seconds.max(1) as usize;
     let title = format!("{}: {}", setup.scenario.name, setup.scenario.about);
     let _ = write!(out, "<text class=\"t\" x=\"24\" y=\"30\">{}</text>", escaped(&title));
     let served = stats.succeeded as f64 / stats.requests.max(1) as f64;
@@ -51,36 +90,34 @@ pub fn svg(setup: &Setup, stats: &Stats) -> String {
     );
     let _ = write!(out, "<text class=\"s\" x=\"24\" y=\"50\">{}</text>", escaped(&about));
 
-    let frame = Frame { seconds, bottom: lanes_top + LANE * stats.endpoints.len() as f64 };
-    frame.shade_cause(setup, &mut out);
+    let frame = Frame { seconds, bottom: LANES_TOP + LANE * stats.endpoints.len() as f64 };
+    frame.shade_cause(setup, out);
     let column = |pick: fn(&Second) -> u32| -> Vec<f64> {
         (0..seconds).map(|second| stats.seconds.get(second).map_or(0.0, |second| f64::from(pick(second)))).collect()
     };
     frame.chart(
         TOP,
-        "requests per second",
+        ("requests per second", highest.requests),
         &[
             ("came in", REQUESTS, "5 4", column(|second| second.requests)),
             ("served", SERVED, "", column(|second| second.served)),
             ("not served", LOST, "2 2", column(|second| second.lost)),
         ],
-        &mut out,
+        out,
     );
     frame.chart(
         TOP + CHART + GAP,
-        "upstream attempts per second",
+        ("upstream attempts per second", highest.attempts),
         &[
             ("attempts", ATTEMPTS, "", column(|second| second.attempts)),
             ("failed", FAILURES, "2 2", column(|second| second.failures)),
         ],
-        &mut out,
+        out,
     );
     for (index, endpoint) in stats.endpoints.iter().enumerate() {
-        frame.lane(lanes_top + LANE * index as f64, endpoint, &mut out);
+        frame.lane(LANES_TOP + LANE * index as f64, endpoint, out);
     }
-    frame.time_axis(&mut out);
-    out.push_str("</svg>\n");
-    out
+    frame.time_axis(out);
 }
 
 struct Frame {
@@ -107,8 +144,7 @@ impl Frame {
         );
     }
 
-    fn chart(&self, top: f64, name: &str, lines: &[(&str, &str, &str, Vec<f64>)], out: &mut String) {
-        let highest = lines.iter().flat_map(|line| &line.3).copied().fold(1.0, f64::max);
+    fn chart(&self, top: f64, (name, highest): (&str, f64), lines: &[(&str, &str, &str, Vec<f64>)], out: &mut String) {
         let step = nice_step(highest / 4.0);
         let ceiling = (highest / step).ceil() * step;
         let y = |value: f64| top + CHART - CHART * value / ceiling;

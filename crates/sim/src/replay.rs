@@ -119,8 +119,12 @@ impl Recording {
         let mut recording = Self::default();
         let mut by_name: HashMap<Arc<str>, usize> = HashMap::new();
         for (index, line) in log.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let record: Record =
-                serde_json::from_str(line).map_err(|source| ReplayError::Line { line: index + 1, source })?;
+            let record: Record = match serde_json::from_str(line) {
+                Ok(record) => record,
+                // Cut off: its gateway was killed, or is just writing it.
+                Err(source) if source.is_eof() => continue,
+                Err(source) => return Err(ReplayError::Line { line: index + 1, source }),
+            };
             let at = Instant::from_millis(u64::try_from(record.time.as_millis()).unwrap_or(0));
             // What was answered from memory, or could go nowhere, asks nothing of a policy.
             if record.event == Event::Start && record.chain.is_empty() {

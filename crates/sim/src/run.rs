@@ -158,7 +158,7 @@ impl<'a> Driver<'a> {
             free: Vec::new(),
             queue: Queue::new(),
             rng: fastrand::Rng::with_seed(setup.seed),
-            watch: Watch::new(&stage.world, stage.projects.len(), &setup.policy, scenario.spend),
+            watch: Watch::new(&stage, &setup.policy, scenario.spend),
             stats: Stats::new(scenario.endpoints.iter().map(|spec| spec.name.clone())),
             log: match setup.log {
                 Logging::Off => None,
@@ -171,6 +171,9 @@ impl<'a> Driver<'a> {
             horizon: Instant::from_millis(u64::from(scenario.seconds) * 1000),
         };
         driver.clients = (0..scenario.clients).map(|_| driver.new_client()).collect();
+        if driver.stage.vendor_left_out {
+            driver.stats.rare.hit(Rare::VendorLeftOut);
+        }
         driver
     }
 
@@ -196,7 +199,7 @@ impl<'a> Driver<'a> {
         if let Some(open) = self.ops.iter().flatten().next() {
             return broken(Invariant::Ends, "still open when all is quiet".to_owned(), open.id, now);
         }
-        self.plant(Plant::at_the_end);
+        self.plant(|plant, stage| plant.at_the_end(stage, now));
         self.watch.quiet(&self.stage.world, &self.stage.projects, now)
     }
 
@@ -247,12 +250,16 @@ impl<'a> Driver<'a> {
         }
         let seed = self.rng.u64(..);
         let large = scenario.large > 0.0 && self.rng.f64() < scenario.large;
-        let usage = Usage { input_tokens: self.rng.u64(500..1500), output_tokens: self.rng.u64(50..600) };
+        let mut usage = Usage { input_tokens: self.rng.u64(500..1500), output_tokens: self.rng.u64(50..600) };
+        if scenario.underestimated > 0.0 && self.rng.f64() < scenario.underestimated {
+            let times = self.rng.u64(2..6);
+            usage = Usage { input_tokens: usage.input_tokens * times, output_tokens: usage.output_tokens * times };
+        }
         let leaves = scenario.leaves > 0.0 && self.rng.f64() < scenario.leaves;
         let (way, project) = (client as usize % self.stage.routes.len(), client as usize % self.stage.projects.len());
         let state = &mut self.clients[client as usize];
         state.turns += 1;
-        // The caller promises a bit more than it uses, as callers do.
+        // The caller promises a bit more than it uses, as callers do, but for those who underestimate it.
         let needs = Needs { tokens: 0, input_tokens: 1500, output_tokens: 600, ..Needs::default() };
         let plan = Plan {
             policy: Arc::clone(&self.stage.policy),
@@ -292,6 +299,7 @@ impl<'a> Driver<'a> {
             panicked: false,
             free_return: false,
             began: None,
+            began_on_rung: false,
             parked: Duration::ZERO,
             retrying: false,
             paid_fallback: false,
@@ -331,7 +339,8 @@ impl<'a> Driver<'a> {
             let mut action = op.recovery.next(&self.stage.world, now);
             self.plant(|plant, stage| plant.in_action(&mut action, &op, stage, now));
             let endpoints = self.stage.routes[op.way].endpoints;
-            self.watch.touched(&self.stage.world, Reach { own: endpoints, permitted: endpoints }, op.id, now)?;
+            let reach = Reach { own: endpoints, permitted: endpoints, beside: endpoints, project: op.project };
+            self.watch.touched(&self.stage, reach, op.id, now)?;
             self.note_changes(now);
             op.turn = op.turn.wrapping_add(1);
             let at = OpRef { slot, turn: op.turn };
@@ -451,9 +460,9 @@ impl<'a> Driver<'a> {
     }
 
     fn done(&mut self, slot: u32, op: &Op, outcome: Outcome, now: Instant) -> Checked {
-        self.watch.outcome(op, &outcome, now)?;
+        self.watch.outcome(op, &outcome, &self.stage.world, now)?;
         if self.setup.plant == Some(Plant::EndsTwice) {
-            self.watch.outcome(op, &outcome, now)?;
+            self.watch.outcome(op, &outcome, &self.stage.world, now)?;
         }
         self.note_outcome(op, &outcome, now);
         self.stats.outcome(op, &outcome, now);
@@ -531,7 +540,7 @@ impl<'a> Driver<'a> {
 
     fn new_client(&mut self) -> Client {
         let session = Arc::new(Session::new(self.setup.scenario.spend.session_usd_micros));
-        let purse = Purse { session, held_usd_micros: Cell::new(0), spent_usd_micros: Cell::new(0) };
+        let purse = Purse { session, ledger: Cell::default() };
         self.next_session += 1;
         // Sessions do not all begin at once.
         let turns = if self.clients.is_empty() { self.rng.u32(..self.setup.scenario.turns.max(1)) } else { 0 };

@@ -58,6 +58,8 @@ pub struct Scenario {
     pub vanishes: f64,
     /// The share of requests that hold more tokens than the small models do.
     pub large: f64,
+    /// The share of requests that use more than their caller promised, and cost more than was held for them.
+    pub underestimated: f64,
 }
 
 /// How requests come in.
@@ -95,7 +97,7 @@ pub struct ModelSpec {
     pub endpoints: Vec<usize>,
     /// Its chain, by position.
     pub fallback: Vec<usize>,
-    /// Its chain where the boundary is strict.
+    /// Its chain where the boundary is strict and the other one leaves the vendor.
     pub fallback_strict: Vec<usize>,
     /// How many tokens it holds.
     pub window: Option<u32>,

@@ -141,7 +141,7 @@ fn draw_scenario(seed: u64, rng: &mut fastrand::Rng) -> Scenario {
         endpoints: (0..endpoints).map(|index| draw_endpoint(index, rng)).collect(),
         models: (0..5).map(|index| draw_model(index, endpoints, rng)).collect(),
         primaries: rng.usize(1..3),
-        ladder: vec![3, 0, 4],
+        ladder: draw_ladder(rng),
         faults: (0..rng.usize(0..7)).map(|_| draw_fault(endpoints, seconds, rng)).collect(),
         cause: None,
         face: faces[rng.usize(..faces.len())],
@@ -155,7 +155,17 @@ fn draw_scenario(seed: u64, rng: &mut fastrand::Rng) -> Scenario {
         leaves: if rng.bool() { rng.f64() * 0.2 } else { 0.0 },
         vanishes: if rng.bool() { rng.f64() * 0.02 } else { 0.0 },
         large: if rng.bool() { rng.f64() * 0.2 } else { 0.0 },
+        underestimated: if rng.bool() { rng.f64() * 0.3 } else { 0.0 },
     }
+}
+
+/// Mostly of one vendor; sometimes another's models stand in between, which a strict boundary leaves out.
+fn draw_ladder(rng: &mut fastrand::Rng) -> Vec<usize> {
+    let mut ladder = if rng.bool() { vec![3, 0, 4] } else { vec![3, 0, 1, 4, 2] };
+    if rng.bool() {
+        rng.shuffle(&mut ladder);
+    }
+    ladder
 }
 
 fn draw_endpoint(index: usize, rng: &mut fastrand::Rng) -> EndpointSpec {
@@ -168,7 +178,7 @@ fn draw_model(index: usize, endpoints: usize, rng: &mut fastrand::Rng) -> ModelS
     let mut served: Vec<usize> = (0..endpoints).collect();
     rng.shuffle(&mut served);
     served.truncate(rng.usize(1..=endpoints.min(3)));
-    // Vendors: 0, 2 and 4 are one family, so that strict chains exist.
+    // All but one are of one family, so that strict chains exist; chains that leave it exist too.
     let vendor = ["alpha", "beta", "alpha", "alpha", "alpha"][index];
     let others = |all: &[usize]| all.iter().copied().filter(|other| *other != index).collect::<Vec<_>>();
     let fallback = others(&[1, 2, 0][..rng.usize(0..=3)]);

@@ -4,6 +4,10 @@
 //! budget must hold, and what every breaker may do next. It reads the core and never changes it.
 //! Names in brackets are those of resilience.md, section 4.
 
+mod money;
+mod probes;
+mod shares;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +16,16 @@ use steadfast_core::cost::Usage;
 use steadfast_core::decision::{Decision, Reason};
 use steadfast_core::policy::{Policy, Step, StepRule, VendorBoundary};
 use steadfast_core::recovery::{Attempt, Choice, Outcome};
-use steadfast_core::world::{Project, World};
+use steadfast_core::world::{Endpoint, Project, World};
 use steadfast_core::{Failure, FailureKind, Instant};
 
 use crate::invariant::Invariant;
-use crate::op::{Account, Op, Running};
+use crate::op::{Op, Running};
 use crate::scenario::Spend;
-use crate::stage::Way;
+use crate::stage::{Stage, Way};
+
+pub(crate) use money::Ledger;
+use shares::Extra;
 
 /// An invariant that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,22 +74,20 @@ struct Count {
 #[derive(Debug)]
 struct EndpointBook {
     fingerprint: u64,
+    /// The same of what is beside the breaker.
+    beside: u64,
     state: State,
     generation: u64,
     /// Requests that probe, and when their leases end.
     probes: Vec<(u64, Instant)>,
-    deposits: u64,
-    retries: u64,
-    refunds: u64,
+    retries: Extra,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ProjectBook {
-    held_usd_micros: u64,
-    spent_usd_micros: u64,
-    deposits: u64,
-    paid_fallbacks: u64,
-    refunds: u64,
+    fingerprint: u64,
+    money: Ledger,
+    fallbacks: Extra,
 }
 
 /// What a step of a request may reach, a bit for each endpoint.
@@ -92,6 +97,10 @@ pub(crate) struct Reach {
     pub(crate) own: u64,
     /// Of them, those whose breakers may change.
     pub(crate) permitted: u64,
+    /// Those whose retries, throttle, rest and pause may change.
+    pub(crate) beside: u64,
+    /// The project whose fallbacks may change.
+    pub(crate) project: usize,
 }
 
 /// What the watch saw of a probe that was admitted or ended.
@@ -103,32 +112,47 @@ pub(crate) enum ProbeEnd {
 }
 
 impl Watch {
-    pub(crate) fn new(world: &World, projects: usize, policy: &Policy, spend: Spend) -> Self {
-        let book = |breaker: &steadfast_core::breaker::Breaker| EndpointBook {
-            fingerprint: breaker.fingerprint(),
+    pub(crate) fn new(stage: &Stage, policy: &Policy, spend: Spend) -> Self {
+        let book = |endpoint: &Endpoint| EndpointBook {
+            fingerprint: endpoint.breaker.fingerprint(),
+            beside: endpoint.fingerprint(),
             state: State::Closed,
-            generation: breaker.generation(),
+            generation: endpoint.breaker.generation(),
             probes: Vec::new(),
-            deposits: 0,
-            retries: 0,
-            refunds: 0,
+            retries: Extra::default(),
+        };
+        let project = |project: &Arc<Project>| ProjectBook {
+            fingerprint: project.fallbacks.fingerprint(),
+            ..ProjectBook::default()
         };
         Self {
             policy: Arc::new(policy.clone()),
             spend,
-            endpoints: world.endpoints().map(|(_, endpoint)| book(&endpoint.breaker)).collect(),
-            projects: vec![ProjectBook::default(); projects],
+            endpoints: stage.world.endpoints().map(|(_, endpoint)| book(endpoint)).collect(),
+            projects: stage.projects.iter().map(project).collect(),
             changes: Vec::new(),
             operations: Count::default(),
             attempts: Count::default(),
         }
     }
 
-    /// (B1 B4 B9) Only breakers within reach may have changed, and only in legal ways.
-    pub(crate) fn touched(&mut self, world: &World, reach: Reach, request: u64, now: Instant) -> Checked {
-        for (id, endpoint) in world.endpoints() {
+    /// (B1 B4 B9) Only what is within reach may have changed, and breakers only in legal ways.
+    pub(crate) fn touched(&mut self, stage: &Stage, reach: Reach, request: u64, now: Instant) -> Checked {
+        for (index, (project, book)) in stage.projects.iter().zip(&mut self.projects).enumerate() {
+            let before = std::mem::replace(&mut book.fingerprint, project.fallbacks.fingerprint());
+            if book.fingerprint != before && index != reach.project {
+                let detail = format!("the fallbacks of {} changed", project.name);
+                return broken(Invariant::KeysIsolated, detail, request, now);
+            }
+        }
+        for (id, endpoint) in stage.world.endpoints() {
             let index = usize::from(id.0);
             let book = &mut self.endpoints[index];
+            let before = std::mem::replace(&mut book.beside, endpoint.fingerprint());
+            if book.beside != before && reach.beside & 1 << index == 0 {
+                let detail = format!("retries, throttle, rest or pause of {} changed", endpoint.name);
+                return broken(Invariant::KeysIsolated, detail, request, now);
+            }
             let fingerprint = endpoint.breaker.fingerprint();
             if fingerprint == book.fingerprint {
                 continue;
@@ -209,12 +233,9 @@ impl Watch {
         let book = &mut self.endpoints[index];
         // A repeated attempt earns nothing, also where panic mode let it through.
         let repeats = std::mem::take(&mut op.retrying) && op.last == Some(attempt.target);
-        book.deposits += u64::from(!repeats);
-        op.panicked |= attempt.choice == Choice::Panic;
+        book.retries.deposits += u64::from(!repeats);
         if op.last != Some(attempt.target) {
-            op.retries_here = 0;
-            op.retries_allowed_here = 0;
-            op.triggers_here.clear();
+            op.elsewhere();
         }
         op.last = Some(attempt.target);
         op.free_return = false;
@@ -229,20 +250,14 @@ impl Watch {
                 Ok(false)
             }
             State::HalfOpen => {
-                book.probes.retain(|(_, ends)| now < *ends);
-                book.probes.push((id, now + policy.breaker.lease));
-                let probes = book.probes.len().max(endpoint.breaker.probes_in_flight(now));
-                if probes > policy.breaker.probes as usize {
-                    let detail = format!("{probes} of {} at {}", policy.breaker.probes, endpoint.name);
-                    fail(Invariant::ProbesOnly, detail)?;
-                }
+                self.takes_place(attempt.target.endpoint, endpoint, id, now)?;
                 Ok(true)
             }
         }
     }
 
     /// Which breakers the end of an attempt may change, before it is reported.
-    pub(crate) fn may_change(&self, running: &Running, health: Health, now: Instant) -> (Reach, ProbeEnd) {
+    pub(crate) fn may_change(&self, op: &Op, running: &Running, health: Health, now: Instant) -> (Reach, ProbeEnd) {
         let index = usize::from(running.target.endpoint.0);
         let book = &self.endpoints[index];
         let straggler = running.generation != book.generation;
@@ -257,7 +272,10 @@ impl Watch {
             _ if straggler || end == ProbeEnd::LeaseOver && health != Health::Success => false,
             _ => running.probe || health != Health::Neutral,
         };
-        (Reach { own: 1 << index, permitted: u64::from(counts) << index }, end)
+        // A retry that served may have been paid where it was decided on, and made elsewhere.
+        let paid = running.paid_retry.map_or(0, |endpoint| 1 << endpoint.0);
+        let (own, permitted) = (1 << index, u64::from(counts) << index);
+        (Reach { own, permitted, beside: own | paid, project: op.project }, end)
     }
 
     /// Whether a result comes from before a trip.
@@ -286,63 +304,6 @@ impl Watch {
         }
     }
 
-    /// (M1) Money was held for an attempt.
-    pub(crate) fn held(&mut self, op: Account<'_>, usd_micros: u64, project: &Project, now: Instant) -> Checked {
-        self.projects[op.project].held_usd_micros += usd_micros;
-        op.purse.held_usd_micros.set(op.purse.held_usd_micros.get() + usd_micros);
-        self.money(op, project, now)
-    }
-
-    /// (M1) What was held is settled.
-    pub(crate) fn settled(
-        &mut self,
-        op: Account<'_>,
-        held: u64,
-        cost: u64,
-        project: &Project,
-        now: Instant,
-    ) -> Checked {
-        let book = &mut self.projects[op.project];
-        book.held_usd_micros -= held;
-        book.spent_usd_micros += cost;
-        op.purse.held_usd_micros.set(op.purse.held_usd_micros.get() - held);
-        op.purse.spent_usd_micros.set(op.purse.spent_usd_micros.get() + cost);
-        self.money(op, project, now)
-    }
-
-    fn money(&self, op: Account<'_>, project: &Project, now: Instant) -> Checked {
-        let book = &self.projects[op.project];
-        let session = &op.purse.session.spend;
-        let (held, spent) = (op.purse.held_usd_micros.get(), op.purse.spent_usd_micros.get());
-        let limits = self.spend;
-        let budgets = [
-            ("project", &*project.spend, limits.project_usd_micros, book.held_usd_micros, book.spent_usd_micros),
-            ("session", session, limits.session_usd_micros, held, spent),
-        ];
-        for (whose, budget, limit, held, spent) in budgets {
-            let ledger = budget.ledger();
-            if (ledger.reserved_usd_micros, ledger.settled_usd_micros) != (held, spent) {
-                let detail = format!("the {whose} ledger says {ledger:?}, attempts say {held} held, {spent} spent");
-                return broken(Invariant::MoneySettledOnce, detail, op.id, now);
-            }
-            if limit.is_some_and(|limit| held + spent > limit) {
-                let detail = format!("the {whose} holds {held} and spent {spent} micro-dollars");
-                return broken(Invariant::MoneyWithinBudget, detail, op.id, now);
-            }
-        }
-        Ok(())
-    }
-
-    /// (A1) A success earns a fallback, and gives back the one that led to it.
-    pub(crate) fn succeeded(&mut self, op: &Op, running: &Running) {
-        let book = &mut self.projects[op.project];
-        book.deposits += 1;
-        book.refunds += u64::from(running.paid_fallback);
-        if let Some(endpoint) = running.paid_retry {
-            self.endpoints[usize::from(endpoint.0)].refunds += 1;
-        }
-    }
-
     /// (A1 R5 R6 R9) A step was chosen.
     pub(crate) fn decided(
         &mut self,
@@ -355,6 +316,7 @@ impl Watch {
         let id = op.id;
         let policy = Arc::clone(&self.policy);
         let fail = |invariant, detail: String| broken(invariant, detail, id, now);
+        self.refused(decision.reason, world, id, now)?;
         let waits_for_allowance = matches!(decision.reason, Reason::AllowanceEmpty(_) | Reason::KeepsFailing);
         let known = failure.or(op.recovery.last_failure());
         match decision.step {
@@ -372,7 +334,7 @@ impl Watch {
                     op.triggers_here.push(trigger);
                     op.retries_allowed_here += steps.iter().map(|rule| retries_of(&rule.step)).sum::<u32>();
                 }
-                if op.retries_here > op.retries_allowed_here && !op.panicked {
+                if op.retries_here > op.retries_allowed_here {
                     let detail = format!("{} of {}", op.retries_here, op.retries_allowed_here);
                     fail(Invariant::RetriesWithinSteps, detail)?;
                 }
@@ -391,7 +353,8 @@ impl Watch {
             "fallback" if !waits_for_allowance => {
                 op.fallbacks += 1;
                 op.free_return |= decision.reason == Reason::PersonAgreed;
-                if decision.reason == Reason::NextTarget {
+                op.elsewhere();
+                if matches!(decision.reason, Reason::NextTarget | Reason::RolledBack) {
                     op.paid_fallback = true;
                     self.count_fallback(op, now)?;
                 }
@@ -405,6 +368,7 @@ impl Watch {
                     fail(Invariant::EscalationPermitted, decision.reason.to_string())?;
                 }
                 op.may_escalate = true;
+                op.elsewhere();
             }
             "restart" => {
                 op.restarts += 1;
@@ -421,8 +385,7 @@ impl Watch {
                 op.free_return = true;
                 op.began = None;
                 op.parked += decision.wait;
-                (op.retries_here, op.retries_allowed_here) = (0, 0);
-                op.triggers_here.clear();
+                op.elsewhere();
                 if op.parked > policy.park || now + decision.wait >= op.recovery.deadline() {
                     fail(Invariant::ParkedBriefly, format!("{:?} of {:?}", op.parked, policy.park))?;
                 }
@@ -439,44 +402,22 @@ impl Watch {
         Ok(())
     }
 
-    fn count_retry(&mut self, decision: &Decision, world: &World, id: u64, now: Instant) -> Checked {
-        let book = &mut self.endpoints[usize::from(decision.from.endpoint.0)];
-        book.retries += 1;
-        let Some(endpoint) = world.endpoint(decision.from.endpoint) else { return Ok(()) };
-        let bound = endpoint.retries.bound(book.deposits, now.since(Instant::ORIGIN)) + book.refunds;
-        if book.retries > bound {
-            let detail = format!("{} retries at {}, {bound} allowed", book.retries, endpoint.name);
-            return broken(Invariant::RetryShareKept, detail, id, now);
-        }
-        Ok(())
-    }
-
-    fn count_fallback(&mut self, op: &Op, now: Instant) -> Checked {
-        let project = &op.recovery.plan().project;
-        let book = &mut self.projects[op.project];
-        book.paid_fallbacks += 1;
-        let bound = project.fallbacks.bound(book.deposits, now.since(Instant::ORIGIN)) + book.refunds;
-        if book.paid_fallbacks > bound {
-            let detail = format!("{} fallbacks of {}, {bound} allowed", book.paid_fallbacks, project.name);
-            return broken(Invariant::FallbacksEarned, detail, op.id, now);
-        }
-        Ok(())
-    }
-
     /// A new run of a task: its places and retries start from the beginning.
     pub(crate) fn run_anew(op: &mut Op) {
         op.attempts_in_run = 0;
         op.last = None;
+        op.began = None;
         op.panicked = false;
         op.rung = None;
-        op.retries_here = 0;
-        op.retries_allowed_here = 0;
-        op.triggers_here.clear();
+        op.elsewhere();
     }
 
     /// (R1) An operation ended, in time.
-    pub(crate) fn outcome(&mut self, op: &Op, outcome: &Outcome, now: Instant) -> Checked {
+    pub(crate) fn outcome(&mut self, op: &Op, outcome: &Outcome, world: &World, now: Instant) -> Checked {
         self.operations.ended += 1;
+        if let Outcome::GaveUp(reason) = outcome {
+            self.refused(*reason, world, op.id, now)?;
+        }
         if op.running.is_some() {
             return broken(Invariant::EndsOnce, format!("{outcome:?} while an attempt runs"), op.id, now);
         }
@@ -497,10 +438,15 @@ impl Watch {
 
     /// (M2 E3) Nothing is left over when everything has ended.
     pub(crate) fn quiet(&self, world: &World, projects: &[Arc<Project>], now: Instant) -> Checked {
-        for project in projects {
+        for (project, book) in projects.iter().zip(&self.projects) {
             let ledger = project.spend.ledger();
             if ledger.reserved_usd_micros != 0 {
                 return all(Invariant::NothingHeld, format!("{}: {ledger:?}", project.name), now);
+            }
+            let spent = book.money.spent_usd_micros();
+            if ledger.settled_usd_micros != spent {
+                let detail = format!("{}: {ledger:?}, attempts say {spent} spent", project.name);
+                return all(Invariant::MoneySettledOnce, detail, now);
             }
         }
         for (what, Count { begun, ended }) in [("operations", self.operations), ("attempts", self.attempts)] {
@@ -522,6 +468,9 @@ impl Watch {
 fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Checked {
     let (target, rung) = (attempt.target, way.route.chain().len());
     let on_ladder = usize::from(target.model) >= rung;
+    if op.last.is_none() {
+        op.began_on_rung = on_ladder;
+    }
     match attempt.choice {
         Choice::Escalation => {
             let climbs = op.rung.is_none_or(|before| target.model > before);
@@ -533,7 +482,15 @@ fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Check
             op.may_escalate = false;
             return Ok(());
         }
-        Choice::Panic => return Ok(()),
+        Choice::Panic => {
+            // It may go to any place of the chain, and the walk goes on from there. Where a session may have begun
+            // elsewhere, it wraps around once, and never comes back to this place.
+            if op.last.is_none() || op.began.is_some() {
+                op.began = Some((target.model, target.served));
+            }
+            op.panicked = true;
+            return Ok(());
+        }
         Choice::First | Choice::Retry | Choice::Fallback | Choice::Rerouted | Choice::Remembered => {}
     }
     let place = (target.model, target.served);
@@ -542,13 +499,13 @@ fn check_order(op: &mut Op, attempt: &Attempt, way: &Way, now: Instant) -> Check
         op.began = Some(place);
     }
     let Some(last) = op.last.map(|last| (last.model, last.served)) else { return Ok(()) };
-    // A session's rung that does not serve leads back to the chain.
-    let rolls_back = usize::from(last.0) >= rung && op.rung.is_none() && !on_ladder;
+    // A session's rung that does not serve leads back to the chain, as do those above it: the chain was not tried.
+    let rolls_back = usize::from(last.0) >= rung && op.began_on_rung && !on_ladder;
     let in_order = match attempt.choice {
         Choice::Retry => place == last,
         _ => place > last || rolls_back || op.began.is_some_and(|began| last >= began && place < began),
     };
-    if !in_order && !op.panicked && !op.free_return {
+    if !in_order && !op.free_return {
         let detail = format!("{:?} from {last:?} to {place:?}", attempt.choice);
         return broken(Invariant::ChainInOrder, detail, op.id, now);
     }

@@ -53,7 +53,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
 
-    /// Write a plot of traffic, failures and breakers over time (the first seed)
+    /// Write a plot of traffic, failures and breakers over time (the first seed; with --against both policies)
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &SimulateArgs, sources: &SourceArgs) -> anyhow::Result<E
         Err(trouble) => return Ok(broken(&trouble)),
     };
     show(&reports, args.json)?;
-    keep(&scenario, &policies[0], args)?;
+    keep(&scenario, &policies, args)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -101,19 +101,22 @@ fn show(reports: &[Report], json: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Writes the plot and the log of the first seed, where they are asked for.
-fn keep(scenario: &Scenario, policy: &Policy, args: &SimulateArgs) -> anyhow::Result<()> {
-    if args.plot.is_none() && args.log.is_none() {
-        return Ok(());
-    }
-    let log = if args.log.is_some() { Logging::All } else { Logging::Off };
-    let setup = Setup { scenario: scenario.clone(), policy: policy.clone(), seed: args.seed, log, plant: None };
-    let finished = steadfast_sim::simulate(&setup);
+/// Writes the plot and the log of the first seed, where they are asked for: the plot of every policy, the log of the first.
+fn keep(scenario: &Scenario, policies: &[Policy], args: &SimulateArgs) -> anyhow::Result<()> {
+    let with_log = |log| {
+        move |policy: &Policy| {
+            let setup = Setup { scenario: scenario.clone(), policy: policy.clone(), seed: args.seed, log, plant: None };
+            let finished = steadfast_sim::simulate(&setup);
+            (setup, finished)
+        }
+    };
     if let Some(path) = &args.plot {
-        write(path, steadfast_sim::plot::svg(&setup, &finished.stats).as_bytes())?;
+        let runs: Vec<_> = policies.iter().map(with_log(Logging::Off)).collect();
+        let runs: Vec<_> = runs.iter().map(|(setup, finished)| (setup, &finished.stats)).collect();
+        write(path, steadfast_sim::plot::svg(&runs).as_bytes())?;
     }
-    if let Some(path) = &args.log {
-        write(path, &finished.log)?;
+    if let (Some(path), Some(policy)) = (&args.log, policies.first()) {
+        write(path, &with_log(Logging::All)(policy).1.log)?;
     }
     Ok(())
 }

@@ -64,6 +64,30 @@ fn a_plot_and_a_log_that_can_be_replayed() {
 }
 
 #[test]
+fn a_plot_of_two_policies_shows_both() {
+    let folder = Folder::new();
+    let policies = ["--policy", "patterns", "--against", "hardened", "--plot", "day.svg"];
+    let told = simulate(&folder, &[&["outage"][..], &policies].concat());
+    assert_eq!((told.code, told.stderr.as_str()), (0, "wrote day.svg\n"));
+    let svg = folder.read("day.svg");
+    let at = |policy: &str| svg.find(&format!("policy {policy} ")).unwrap_or_else(|| panic!("{policy} is not drawn"));
+    assert!(at("patterns") < at("hardened"));
+    assert_eq!(svg.matches(">requests per second</text>").count(), 2);
+}
+
+/// As the gateway wrote it: requests that could go nowhere, one that is still open, lines the simulator never writes.
+#[test]
+fn a_log_of_the_gateway_can_be_replayed() {
+    let folder = Folder::new();
+    folder.write("decisions.jsonl", include_str!("../fixtures/decisions.jsonl"));
+    let told = folder.run(&["simulate", "--replay", "decisions.jsonl", "--policy", "default", "--json"]);
+    assert_eq!((told.code, told.stderr.as_str()), (0, ""));
+    let replayed: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!((&replayed["requests"], &replayed["recorded"]["attempts"]), (&2.into(), &4.into()));
+    assert_eq!((&replayed["replayed"]["served"], &replayed["unknown"]), (&2.into(), &0.into()));
+}
+
+#[test]
 fn a_policy_of_the_file_can_be_tried_before_it_is_used() {
     let folder = Folder::new();
     folder.write(

@@ -38,8 +38,10 @@ section! {
         /// serves is given back, so a session of days keeps its retries; what one request may do is bounded by
         /// `attempts_max`.
         session_retries: RawSessionRetries,
-        /// Retries per endpoint as a share of its traffic. `default` has 0.2: an outage is multiplied by
-        /// at most 1.2. Endpoints that several policies share get the smallest.
+        /// Retries per endpoint as a share of its traffic, beside ten at once and one more every ten seconds; one that
+        /// serves is given back. `default` has 0.2: where much goes on, retries multiply an outage by at most 1.2. Of a
+        /// few requests those ten are more than the share, and fallbacks count by themselves (docs/adr/0001). Endpoints
+        /// that several policies share get the smallest.
         retry_share: f64,
         /// Fallbacks per project, as a share of its successes. `default` has 1.0: a project may look
         /// elsewhere while somebody serves it.

@@ -49,7 +49,7 @@ impl Driver<'_> {
         }
         let failure = running.reply.failure.take();
         let health = failure.as_ref().map_or(Health::Success, |failure| failure.kind.endpoint_outcome());
-        let (reach, probe) = self.watch.may_change(&running, health, now);
+        let (reach, probe) = self.watch.may_change(&op, &running, health, now);
         if probe == ProbeEnd::LeaseOver {
             self.stats.rare.hit(Rare::ProbeLost);
         }
@@ -60,6 +60,7 @@ impl Driver<'_> {
         let usage = running.reply.usage;
         let spent = cost(&self.stage.routes[op.way], running.target.model, usage);
         self.stats.spent_usd_micros += spent;
+        self.note_overrun(&op, &running, spent);
         match failure {
             None => {
                 op.recovery.succeeded(usage, &self.stage.world, now);
@@ -91,14 +92,29 @@ impl Driver<'_> {
         self.step(slot, op, now)
     }
 
+    /// Takes note of a call that cost more than was held for it.
+    fn note_overrun(&mut self, op: &Op, running: &Running, spent: u64) {
+        if spent <= running.held_usd_micros {
+            return;
+        }
+        self.stats.rare.hit(Rare::Overran);
+        let project = &self.stage.projects[op.project].spend;
+        // It is still held: what it cost comes on top.
+        let committed = project.ledger().committed() - running.held_usd_micros + spent;
+        if project.limit_usd_micros().is_some_and(|limit| committed > limit) {
+            self.stats.rare.hit(Rare::BudgetPassed);
+        }
+    }
+
     /// What every report must have left behind: money settled, and only the endpoint it came from
     /// changed.
     fn reported(&mut self, op: &Op, running: &Running, spent: u64, reach: Reach, now: Instant) -> Checked {
         let project = &self.stage.projects[op.project];
         self.watch.settled(op.account(), running.held_usd_micros, spent, project, now)?;
-        self.watch.touched(&self.stage.world, reach, op.id, now)?;
+        self.watch.touched(&self.stage, reach, op.id, now)?;
         self.note_changes(now);
-        Ok(())
+        let at = running.target.endpoint;
+        self.stage.world.endpoint(at).map_or(Ok(()), |endpoint| self.watch.places_agree(at, endpoint, op.id, now))
     }
 
     /// Checks and notes a decision.
@@ -113,7 +129,7 @@ impl Driver<'_> {
         if op.asked_until.take().is_some_and(|skip| now >= skip) {
             self.stats.rare.hit(Rare::AskSkipped);
         }
-        let repeats = self.setup.plant.map_or(1, |plant| plant.repeats(&decision));
+        let repeats = self.setup.plant.map_or(1, |plant| plant.repeats(&decision, op));
         for _ in 0..repeats {
             let failure = failed.map(|(failure, _)| failure);
             self.watch.decided(op, failure, &decision, &self.stage.world, now)?;
@@ -167,21 +183,23 @@ impl Driver<'_> {
     pub(super) fn leave(&mut self, slot: u32, now: Instant) -> Checked {
         let Some(mut op) = self.ops[slot as usize].take() else { return Ok(()) };
         let running = if self.setup.plant == Some(Plant::LeavesItRunning) { None } else { op.running.take() };
-        let nothing = Reach { own: self.stage.routes[op.way].endpoints, permitted: 0 };
+        let endpoints = self.stage.routes[op.way].endpoints;
+        let nothing = Reach { own: endpoints, permitted: 0, beside: endpoints, project: op.project };
         let reach = running.as_ref().map_or(nothing, |running| {
             if running.probe {
                 self.stats.rare.hit(Rare::ProbeCancelled);
             }
-            self.watch.may_change(running, Health::Neutral, now).0
+            self.watch.may_change(&op, running, Health::Neutral, now).0
         });
         op.recovery.cancelled(Usage::default(), &self.stage.world, now);
+        self.watch.gives_back(&mut op);
         if let Some(running) = running {
             if self.setup.plant != Some(Plant::LosesCount) {
                 self.watch.attempt_over(&op, &running);
             }
             self.watch.settled(op.account(), running.held_usd_micros, 0, &self.stage.projects[op.project], now)?;
         }
-        self.watch.touched(&self.stage.world, reach, op.id, now)?;
+        self.watch.touched(&self.stage, reach, op.id, now)?;
         op.turn = op.turn.wrapping_add(1);
         self.step(slot, op, now)
     }

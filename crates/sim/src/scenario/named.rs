@@ -126,6 +126,7 @@ fn calm(name: &str, about: &str) -> Scenario {
         leaves: 0.0,
         vanishes: 0.0,
         large: 0.0,
+        underestimated: 0.0,
     }
 }
 

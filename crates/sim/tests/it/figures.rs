@@ -1,6 +1,6 @@
 //! The figures of issue 2, with `default`, 1,000 clients, over 40 seeds.
 //!
-//! Each bound holds in every single seed, not only on average.
+//! Each bound holds in every single seed, not only on average; where a figure is of all seeds together, its test says so.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn the_end_of_a_long_outage_is_noticed_as_soon() {
 fn a_dead_primary_with_healthy_fallbacks_is_hardly_noticed() {
     let report = report("primary_down");
     assert!(report.success_worst >= 0.999, "{}", report.success_worst);
-    assert!(report.attempts_per_request <= 1.1, "{}", report.attempts_per_request);
+    assert!(report.attempts_per_request_worst <= 1.1, "{}", report.attempts_per_request_worst);
 }
 
 #[test]
@@ -84,6 +84,8 @@ fn a_dead_primary_or_vendor_costs_few_users_no_wait() {
         let calm = report_of_few("calm", per_sec).latency_ms;
         let extra = |scenario| {
             let report = report_of_few(scenario, per_sec);
+            // Of a few hundred requests one alone is more than a thousandth, so this is of all seeds together; so are
+            // the percentiles.
             assert!(report.success >= 0.999, "{scenario} at {per_sec}/s: {}", report.success);
             (report.latency_ms.p50.saturating_sub(calm.p50), report.latency_ms.p99.saturating_sub(calm.p99))
         };
@@ -103,31 +105,38 @@ fn an_outage_is_not_multiplied_by_few_users_either() {
         let report = report_of_few("outage", per_sec);
         let once_open = report.once_open.expect("every breaker opens");
         assert!(once_open.worst <= bound, "at {per_sec}/s: {once_open:?}");
-        assert!(report.attempts_per_request <= 1.1, "at {per_sec}/s: {}", report.attempts_per_request);
+        let attempts = report.attempts_per_request_worst;
+        assert!(attempts <= 1.1, "at {per_sec}/s: {attempts}");
         let recovered = report.recovered_after_secs.expect("it recovers");
         assert!(recovered <= two_cooldowns(), "at {per_sec}/s normal after {recovered} s");
     }
 }
 
-/// The targets of the documents (SPEC 10.3), wherever `default` can meet them: in an outage of
-/// everything nothing can be recovered.
+/// What `default` does not reach, and why.
+const NOT_REACHED: &[(&str, &str)] = &[
+    // Everything is down: whoever fails then has nobody to be served by, and what is let through proves that.
+    ("outage", "network failures recovered"),
+    ("outage", "transient failures recovered"),
+    ("metastable", "network failures recovered"),
+    ("metastable", "transient failures recovered"),
+    // A fifth of all attempts fails at random and little goes on, so five in a row come about by chance (7 % over 40
+    // seeds). To ask for longer rows would let a lone user wait longer for a dead primary.
+    ("council", "false opens"),
+];
+
+/// The targets of the documents (SPEC 10.3), in every scenario by itself and of all seeds together.
 #[test]
 fn the_documents_targets_are_met() {
-    let (mut opens, mut false_opens) = (0, 0);
     for (name, _) in steadfast_sim::scenario::NAMES {
         let scenario = Scenario::named(name).expect("a named scenario");
         let report = run(&scenario, &policy("default"), 0, 4).unwrap_or_else(|trouble| panic!("{trouble}"));
-        (opens, false_opens) = (opens + report.opens, false_opens + report.false_opens);
-        let hopeless = ["outage", "metastable", "budget"].contains(&name);
-        for target in report.targets.iter().filter(|target| !hopeless && target.name != "false opens") {
-            // [000]'s restarts come after 1, 2 and 4 minutes: a task that needs one takes longer.
-            if name == "tasks" && target.name == "recovery, mean seconds" {
-                continue;
-            }
-            assert!(target.passed, "{name}: {target:?}");
+        for target in &report.targets {
+            let is_reached = !NOT_REACHED.contains(&(name, target.name));
+            assert!(target.passed || !is_reached, "{name}: {target:?}");
         }
+        // Where nearly nothing opens one false open is a large share, and still only one.
+        assert!(report.false_opens <= 1, "{name}: {} of {}", report.false_opens, report.opens);
     }
-    assert!(false_opens as f64 <= 0.05 * opens as f64, "{false_opens} of {opens} opens are false");
 }
 
 /// Not a figure of its own: the shortest way to see that the simulator notices bad policies.

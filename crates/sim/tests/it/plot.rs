@@ -45,7 +45,7 @@ fn outage() -> (Setup, Stats) {
 #[test]
 fn traffic_and_failures_are_drawn_as_they_were_counted() {
     let (setup, stats) = outage();
-    let curves = curves(&svg(&setup, &stats));
+    let curves = curves(&svg(&[(&setup, &stats)]));
     let counted = |pick: fn(&Second) -> u32| -> Vec<f64> {
         stats.seconds[..setup.scenario.seconds as usize].iter().map(|second| f64::from(pick(second))).collect()
     };
@@ -82,7 +82,7 @@ fn traffic_and_failures_are_drawn_as_they_were_counted() {
 #[test]
 fn every_breaker_has_a_lane_that_shows_when_it_refused() {
     let (setup, stats) = outage();
-    let picture = svg(&setup, &stats);
+    let picture = svg(&[(&setup, &stats)]);
     let mut blocks = 0;
     for endpoint in &stats.endpoints {
         assert!(picture.contains(&format!(">{}</text>", endpoint.name)), "{} has a lane", endpoint.name);
@@ -93,4 +93,19 @@ fn every_breaker_has_a_lane_that_shows_when_it_refused() {
     let open = picture.split("<rect").filter(|rect| rect.contains("fill=\"#cf222e\"")).count();
     assert_eq!(open, blocks + 1, "a block for every time one opened, and one in the legend");
     assert!(picture.contains(">trouble</text>") && picture.contains("open: refused"));
+}
+
+#[test]
+fn two_policies_stand_one_above_the_other_on_the_same_scales() {
+    let (setup, stats) = outage();
+    let mut other = setup.clone();
+    other.policy = crate::policy("hardened");
+    let against = simulate(&other).stats;
+    let picture = svg(&[(&setup, &stats), (&other, &against)]);
+    assert_eq!(picture.matches("<svg").count(), 1);
+    assert!(picture.find("policy default").unwrap() < picture.find("policy hardened").unwrap());
+    let (curves, alone) = (curves(&picture), curves(&svg(&[(&other, &against)])));
+    assert_eq!((curves.len(), alone.len()), (10, 5));
+    // Requests come in alike under both, and what is alike is as high.
+    assert_eq!(curves[0], curves[5]);
 }

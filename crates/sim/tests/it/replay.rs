@@ -32,10 +32,26 @@ fn a_better_policy_rescues_requests_of_a_bad_day() {
     assert!(replayed.to_string().contains("rescued"));
 }
 
+/// As a gateway wrote it: a request that could go nowhere, steps and fields the simulator never writes, a line cut off.
+#[test]
+fn a_log_of_the_gateway_is_replayed() {
+    let log = include_str!("../../../cli/tests/fixtures/decisions.jsonl");
+    let replayed = replay(log, &policy("default"), 1).unwrap();
+    let (recorded, would) = (replayed.recorded, replayed.replayed);
+    assert_eq!((replayed.requests, recorded.served, recorded.lost, recorded.attempts), (2, 2, 0, 4));
+    assert_eq!((would.served, would.lost, replayed.unknown), (2, 0, 0), "{replayed}");
+    let mut once = policy("default");
+    once.attempts_max = 1;
+    let replayed = replay(log, &once, 1).unwrap();
+    assert_eq!((replayed.replayed.served, replayed.newly_lost), (1, 1), "{replayed}");
+}
+
 #[test]
 fn a_line_that_is_no_record_is_named() {
     let log = recorded("calm", "default");
     let spoiled = format!("{}\nnonsense\n", log.lines().next().unwrap());
     assert!(matches!(replay(&spoiled, &policy("default"), 1), Err(ReplayError::Line { line: 2, .. })));
+    let cut = format!("{log}{}", &log[..40]);
+    assert_eq!(replay(&cut, &policy("default"), 1).unwrap(), replay(&log, &policy("default"), 1).unwrap());
     assert!(matches!(replay("", &policy("default"), 1), Err(ReplayError::Empty)));
 }

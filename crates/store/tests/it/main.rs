@@ -10,6 +10,7 @@ mod faults;
 mod heard;
 mod kill;
 mod old;
+mod queue;
 mod shared;
 mod story;
 mod tasks;

@@ -131,3 +131,23 @@ fn nobody_is_held_longer_than_the_policy_or_the_deadline_allows() {
         assert!(failing(park, deadline).ends_with("0s gave up: no step of the policy is left\n"));
     }
 }
+
+#[test]
+fn a_new_run_that_begins_at_the_first_target_again_has_the_whole_chain_before_it() {
+    let restart = crate::policy::Restart { max: 3, backoff: Backoff::every(Duration::from_secs(120)) };
+    let script = Script::new("hardened").face(Face::TASK).on("timeout", vec![Step::Restart(restart)]);
+    let mut script = script.on("http_503", vec![Step::Fallback]);
+    script.session.shun(&Arc::from("sonnet"), &Arc::from("one"), script.now);
+    check(
+        &script.play("timeout; 503; 503; 200"),
+        "0s attempt 1 sonnet@two (remembered)
+         0s timeout: restart in 120s: restart 1 of 3
+         0s restart due
+         120s attempt 1 sonnet@one (retry)
+         120s server_error: fallback to sonnet@two: next target of the chain
+         120s attempt 2 sonnet@two (fallback)
+         120s server_error: fallback to haiku@three: next target of the chain
+         120s attempt 3 haiku@three (fallback)
+         120s succeeded with haiku@three",
+    );
+}
