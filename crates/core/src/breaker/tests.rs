@@ -6,8 +6,8 @@ use super::*;
 /// seconds without jitter to speak of, and a lease of five. Returns what `admit` answered.
 ///
 /// `+` success, `x` failure, `~` degraded, `0` neutral: an attempt that reports at once.
-/// `?` an attempt that never reports. `.` one second passes. `r` the oldest `?` reports success, `f` failure,
-/// and `b` that its first content has come.
+/// `?` an attempt that never reports. `.` one second passes. `r` the oldest `?` reports success, `f` failure, `d`
+/// degraded, and `b` that its first content has come.
 /// `u` health checks say unhealthy, for four seconds unless they say so again; `h` they say healthy.
 fn answers(script: &str) -> String {
     run(script, settings())
@@ -34,8 +34,12 @@ fn run(script: &str, settings: Settings) -> String {
                 now = now + Duration::from_secs(1);
                 continue;
             }
-            'r' | 'f' => {
-                let outcome = if step == 'r' { Outcome::Success } else { Outcome::Failure };
+            'r' | 'f' | 'd' => {
+                let outcome = match step {
+                    'r' => Outcome::Success,
+                    'f' => Outcome::Failure,
+                    _ => Outcome::Degraded,
+                };
                 breaker.record(silent.remove(0), outcome, None, now);
                 continue;
             }
@@ -149,6 +153,8 @@ fn where_several_probes_must_succeed_one_counts_once_however_it_goes_on() {
     assert_eq!(run("xx...?b??", two), "yyyyn", "the next may probe while the first still answers");
     assert_eq!(run("xx...?br??", two), "yyyyn", "its end is no second verdict");
     assert_eq!(run("xx...?bf+", two), "yyyn", "it broke off before the others had their say");
+    assert_eq!(run("xx...?bd+", two), "yyyn", "so it did where it was asked for less");
+    assert_eq!(run("xx...?bx......?fr+", two), "yyyyyy", "of an earlier half-open it says nothing");
     assert_eq!(run("xx...?b+f++", two), "yyyyyy", "and after that it says nothing");
 }
 

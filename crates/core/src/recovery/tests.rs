@@ -14,6 +14,7 @@ use crate::policy::{Escalate, SessionRetries, Step, StepRule, VendorBoundary, te
 use crate::route::{Abilities, Catalogue, EndpointId, Model, Served};
 use crate::world::{Endpoint, Turn};
 
+mod begun;
 mod edges;
 mod limits;
 mod memory;
