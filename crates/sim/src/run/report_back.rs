@@ -30,9 +30,9 @@ impl Driver<'_> {
         let Some(mut running) = op.running.take() else {
             return broken(Invariant::AttemptEndsOnce, "began after its end".to_owned(), op.id, now);
         };
-        let reach = self.watch.may_change(&running, Health::Success, now).0;
+        let reach = self.watch.may_change(&op, &running, Health::Success, now).0;
         let told = op.recovery.begun(&self.stage.world, now);
-        self.watch.touched(&self.stage.world, reach, op.id, now)?;
+        self.watch.touched(&self.stage, reach, op.id, now)?;
         self.note_changes(now);
         self.watch.judged(op.id, &mut running, told);
         op.running = Some(running);
