@@ -167,7 +167,10 @@ impl Plant {
                 attempt.target.model = 0;
                 attempt.target.served = 0;
             }
-            Self::BackwardsAfterPanic if op.panicked && attempt.choice == Choice::Fallback => {
+            // Nothing else may lead back: that would be no bug.
+            Self::BackwardsAfterPanic
+                if op.panicked && attempt.choice == Choice::Fallback && op.began.is_none() && !op.free_return =>
+            {
                 attempt.target.model = 0;
                 attempt.target.served = 0;
             }

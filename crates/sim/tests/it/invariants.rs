@@ -28,7 +28,7 @@ const BUGS: &[(Plant, &str, &str, Invariant)] = &[
     (Plant::LeavesRoute, "brownout", "default", Invariant::WithinRoute),
     (Plant::LeavesVendor, "council", "council", Invariant::VendorKept),
     (Plant::Backwards, "brownout", "default", Invariant::ChainInOrder),
-    (Plant::BackwardsAfterPanic, "transient", "session-manager", Invariant::ChainInOrder),
+    (Plant::BackwardsAfterPanic, "transient", "escalating", Invariant::ChainInOrder),
     (Plant::LargerFallbackShare, "brownout", "default", Invariant::FallbacksEarned),
     (Plant::UnpaidFallbacks, "brownout", "default", Invariant::FallbacksEarned),
     (Plant::EscalatesUnasked, "brownout", "escalating", Invariant::EscalationPermitted),
