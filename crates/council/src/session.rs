@@ -278,6 +278,9 @@ fn write_all(mut file: File, orders: &Receiver<Order>, trouble: &Mutex<Option<St
             *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         }
     }
+    // A process that is being started has a copy of the file for a moment, and with it the lock. Where this fails,
+    // the lock goes when that copy does.
+    _ = file.unlock();
 }
 
 /// Writes a line. Where the one before it was cut off, a line end goes first: glued to a fragment it would be lost too.

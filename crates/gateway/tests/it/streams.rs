@@ -25,7 +25,7 @@ const BEFORE: [&str; 10] = [
 
 /// A policy that soon notices silence, with `more` in it.
 pub(crate) fn quick(more: &str) -> String {
-    noticing_after("300ms", more)
+    noticing_after("500ms", more)
 }
 
 /// The same, which notices silence after a while.
