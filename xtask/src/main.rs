@@ -34,7 +34,11 @@ const COMMANDS: &[Command] = &[
     ("simulate", "random scenarios, every invariant on every step [--nightly] [--seed NUMBER]", simulate::run),
     ("test", "installs what the tests need and runs them all, but `clients`", test::run),
     ("tidy", "the rules no compiler checks", tidy::run),
-    ("web", "the dashboard in a real browser [types | screenshots] write those anew", web::run),
+    (
+        "web",
+        "the dashboard in a real browser [alone | browser] one part; [types | screenshots] write those anew",
+        web::run,
+    ),
 ];
 
 fn main() -> ExitCode {

@@ -31,7 +31,10 @@ pub(crate) fn install(list: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     execute(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))
         .context("the SDK tests need python3 with venv (Debian: python3-venv)")?;
     execute(
-        Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(list),
+        // What is used of them is compiled when it is used.
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r"])
+            .arg(list),
     )?;
     std::fs::write(&installed, wanted).with_context(|| format!("cannot write {}", installed.display()))?;
     Ok(python)

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail, ensure};
 use crate::talk;
 
 /// What waits for other programs most of the time, by its own name: each of these lists runs beside the others.
-const TOGETHER: &[&[&str]] = &[&["web"], &["sdk", "python", "api"]];
+const TOGETHER: &[&[&str]] = &[&["web browser"], &["sdk", "python", "api", "web alone"]];
 
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     ensure!(arguments.is_empty(), "`test` takes no arguments");
@@ -41,7 +41,8 @@ fn together() -> anyhow::Result<Vec<String>> {
     let itself = std::env::current_exe().context("this program cannot be found")?;
     let passes = |name: &str| {
         let began = Instant::now();
-        let output = Command::new(&itself).arg(name).output().with_context(|| format!("cannot run `{name}`"))?;
+        let output =
+            Command::new(&itself).args(name.split(' ')).output().with_context(|| format!("cannot run `{name}`"))?;
         let end = if output.status.success() { "fine" } else { "FAILED" };
         let took = began.elapsed().as_secs_f64();
         talk(&format!("── {name}\n{}{}── {name}: {end}, {took:.0} s", text(&output.stdout), text(&output.stderr)));

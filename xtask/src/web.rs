@@ -1,8 +1,8 @@
 //! `cargo xtask web`: the dashboard in a real browser, against the real binary and the fake provider.
 //!
-//! `cargo xtask web` also says whether the types in `web/src/lib/schema.ts` are those of the control API;
-//! `cargo xtask web types` writes them anew; `cargo xtask web screenshots` writes the pictures of
-//! the README.
+//! `cargo xtask web` also says whether the types in `web/src/lib/schema.ts` are those of the control API, and whether cargo
+//! builds the dashboard by itself; `web alone` says the latter only, `web browser` all but that. `cargo xtask web types`
+//! writes the types anew; `cargo xtask web screenshots` writes the pictures of the README.
 
 mod alone;
 
@@ -18,9 +18,16 @@ const BROWSERS: [&str; 3] = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "
 
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    ensure!(matches!(words[..], [] | ["types"] | ["screenshots"]), "`web` takes nothing, `types` or `screenshots`");
+    let known = matches!(words[..], [] | ["alone" | "browser" | "types" | "screenshots"]);
+    ensure!(known, "`web` takes nothing, `alone`, `browser`, `types` or `screenshots`");
     let root = crate::tidy::root();
     let target = target_folder(root);
+    if matches!(words[..], [] | ["alone"]) {
+        alone::check(root, &target)?;
+    }
+    if words == ["alone"] {
+        return Ok(ExitCode::SUCCESS);
+    }
     let types = root.join("web/src/lib/schema.ts");
     let written = types_of(root)?;
     if words == ["types"] {
@@ -29,9 +36,6 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     }
     let known = std::fs::read_to_string(&types).with_context(|| format!("cannot read {}", types.display()))?;
     ensure!(known == written, "web/src/lib/schema.ts is not what docs/openapi.json says: run `cargo xtask web types`");
-    if words.is_empty() {
-        alone::check(root, &target)?;
-    }
     if !browser_is_there() {
         talk("SKIPPED: no Chromium was found, and it could not be installed (Debian: apt-get install chromium)");
         return Ok(ExitCode::SUCCESS);
