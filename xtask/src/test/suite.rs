@@ -18,7 +18,7 @@ const AGAIN_MAX: usize = 3;
 const THREADS: &str = "RUST_TEST_THREADS";
 
 /// Tests at once for each core: most of them wait for sockets, processes and databases.
-const TESTS_PER_CORE: usize = 4;
+const TESTS_PER_CORE: usize = 3;
 
 /// Runs all tests; the names of those that passed only when they ran again.
 pub(super) fn run() -> anyhow::Result<Vec<String>> {
